@@ -1,0 +1,85 @@
+/* vm/vm.h - the door of vm/: modules, links, contexts, calls.
+ *
+ *   module   verified code, immutable, shared                     vm_module.h
+ *   link     a module bound to one store: its literal texts have ids there
+ *   context  one thread's execution: registers, local lists, work, fault, profile
+ *
+ * A context runs on a store (the owner: queries and events) or on a snapshot (any thread:
+ * queries only).  Nothing here prints, exits, aborts or installs signal handlers.
+ */
+#ifndef PURE_VM_H
+#define PURE_VM_H
+
+#include "vm/lang/lang.h"
+#include "vm/vm_module.h"
+
+/* Store with the module's stored lists, literals interned.  Owner thread. */
+typedef struct vm_link vm_link;
+vm_link *vm_link_new(vm_module *m, ls_mem *mem, const ls_policy *policy); /* holds m */
+void vm_link_delete(vm_link *k); /* contexts and snapshots first */
+ls_store *vm_link_store(vm_link *k);
+vm_module *vm_link_module(vm_link *k);
+
+typedef struct {
+  uint64_t work;   /* units; 0: unlimited */
+  uint64_t memory; /* logical bytes of local lists, growth of stored ones, texts; 0: unlimited */
+  uint32_t depth;  /* calls inside one another; 0: VM_DEFAULT_DEPTH */
+} vm_limits;
+#define VM_DEFAULT_DEPTH 1000
+
+/* Where and why a call stopped. */
+typedef struct {
+  vm_fault_kind kind;
+  char message[512]; /* the kind's, or the program's own text for RAISED, or the host's */
+  int fn;            /* in the module */
+  uint32_t pc;
+  vm_pos pos;
+} vm_fault;
+
+typedef enum {
+  VM_OK,
+  VM_FAULTED,   /* vm_context_fault says how; the store is as it was */
+  VM_NO_MEMORY, /* of the system, before anything ran */
+  VM_MISUSE     /* no such function, an event on a snapshot, a wrong text id */
+} vm_status;
+
+/* rows: a list of the function's result columns, taken by the caller. Text ids belong to
+ * vm_context_texts until the context's next call; scalars likewise. */
+typedef struct {
+  vm_result_kind kind;
+  ls_type type;
+  ls_val value;
+  ls_list *rows; /* schema columns in key-first order; cols[].declared is the result's order */
+} vm_result;
+
+typedef struct vm_context vm_context;
+
+/* Host functions: called for CALLX.  args: nparams values.  Returns NULL for success with
+ * *result set, or a message (borrowed until the next call) for a host fault. */
+typedef const char *(*vm_host_call)(void *user, vm_context *cx, unsigned extern_number,
+                                    const ls_val *args, ls_val *result);
+
+vm_context *vm_context_new(vm_link *k); /* on the link's store */
+/* On a snapshot of the link's store (held). */
+vm_context *vm_context_on(vm_link *k, ls_snapshot *snap);
+void vm_context_delete(vm_context *cx);
+void vm_context_limit(vm_context *cx, const vm_limits *limits);
+void vm_context_host(vm_context *cx, vm_host_call call, void *user);
+/* Polled at loop headers and function entries; set from any thread (atomic store of != 0). */
+void vm_context_cancel_flag(vm_context *cx, const _Atomic int *flag);
+ls_texts *vm_context_texts(vm_context *cx); /* overlay: intern text arguments here */
+
+/* args: nparams values.  Texts of earlier calls' results die here, except those interned with
+ * vm_context_texts since.  *out is set for VM_OK only. */
+vm_status vm_call(vm_context *cx, unsigned fn, const ls_val *args, vm_result *out);
+/* Begins a new call's texts: call before interning arguments. */
+void vm_context_reset_texts(vm_context *cx);
+void vm_result_release(vm_result *r);
+uint64_t vm_context_work(const vm_context *cx); /* of the last call, also when it faulted */
+const vm_fault *vm_context_fault(const vm_context *cx);
+
+/* What ran where: vm/vm_profile.h has the types. */
+typedef struct vm_profile vm_profile;
+const vm_profile *vm_context_profile(const vm_context *cx);
+
+#endif
