@@ -83,10 +83,10 @@ typedef enum {
 typedef struct ls_texts ls_texts;
 #define LS_TEXT_OVERLAY UINT32_C(0x80000000)
 
-ls_texts *ls_texts_new(ls_mem *m);                   /* a base; NULL: no memory */
-ls_texts *ls_texts_overlay(ls_texts *base);          /* sees what base holds now */
-void ls_texts_delete(ls_texts *t);                   /* overlays before their base */
-void ls_texts_reset(ls_texts *overlay);              /* forget its own; see base anew */
+ls_texts *ls_texts_new(ls_mem *m);          /* a base; NULL: no memory */
+ls_texts *ls_texts_overlay(ls_texts *base); /* sees what base holds now */
+void ls_texts_delete(ls_texts *t);          /* overlays before their base */
+void ls_texts_reset(ls_texts *overlay);     /* forget its own; see base anew */
 ls_status ls_texts_intern(ls_texts *t, const char *bytes, size_t len, uint32_t *id);
 /* LS_MISSING when the text is unknown; adds nothing. */
 ls_status ls_texts_lookup(const ls_texts *t, const char *bytes, size_t len, uint32_t *id);
@@ -184,8 +184,7 @@ typedef struct ls_list {
   uint64_t room;  /* see Invariants */
   union {
     struct {
-      uint64_t cap;    /* cells a column */
-      uint64_t pinned; /* shared: rows that a snapshot may see; those after it are ours */
+      uint64_t cap; /* cells a column */
     } flat;
     struct {
       uint64_t cap;      /* cells a column; multiple of 64 */
@@ -193,9 +192,9 @@ typedef struct ls_list {
       uint64_t *present; /* cap / 64 words */
     } dense;
     struct {
-      uint64_t cap;    /* cells a column */
-      uint64_t mask;   /* table size - 1 */
-      uint32_t *table; /* row + 1, 0: empty */
+      uint64_t cap;     /* cells a column */
+      uint64_t mask;    /* table size - 1 */
+      uint32_t *table;  /* row + 1, 0: empty */
       uint64_t sorted;  /* rows [0, sorted) are in key order */
       uint64_t changes; /* inserts and erases since it was last put in order */
     } hash;
@@ -204,14 +203,16 @@ typedef struct ls_list {
       uint32_t height;      /* 0: the root is a leaf */
       uint32_t leaf_bytes;  /* of a leaf at the present widths */
       uint32_t *col_offset; /* byte offset of column c in a leaf; ncols entries */
+      uint64_t epoch;       /* a node stamped with it is reachable from this list alone;
+                               grows when the root is shared */
     } tree;
     struct {
       uint64_t cap;
-      uint32_t *dir;   /* nbuckets + 1 positions, or NULL (first key no int, or empty) */
-      int64_t origin;  /* multiple of the bucket width */
+      uint32_t *dir;  /* nbuckets + 1 positions, or NULL (first key no int, or empty) */
+      int64_t origin; /* multiple of the bucket width */
       uint64_t nbuckets;
-      uint32_t shift;  /* bucket width 2^shift: dir[b] = first position with
-                          key >= origin + (b << shift); dir[nbuckets] = count */
+      uint32_t shift; /* bucket width 2^shift: dir[b] = first position with
+                         key >= origin + (b << shift); dir[nbuckets] = count */
     } array;
   } u;
   const ls_schema *schema;
@@ -237,14 +238,14 @@ typedef struct ls_list {
 typedef struct {
   uint64_t shape; /* 0 count and 0 cap: nothing known */
   uint64_t count;
-  uint64_t cap;  /* dense: span; else rows */
-  int64_t base;  /* dense */
+  uint64_t cap; /* dense: span; else rows */
+  int64_t base; /* dense */
 } ls_hint;
 
 /* An empty list.  schema, mem, texts, policy, budget are borrowed for its life; texts may
  * be NULL when no column is text, policy NULL: the default.  hint may be NULL. */
-ls_list *ls_list_new(const ls_schema *schema, ls_mem *mem, ls_texts *texts,
-                     const ls_policy *policy, ls_budget *budget);
+ls_list *ls_list_new(const ls_schema *schema, ls_mem *mem, ls_texts *texts, const ls_policy *policy,
+                     ls_budget *budget);
 void ls_list_delete(ls_list *l); /* NULL is fine */
 /* Empty again, as if new, starting as hint says (NULL: no hint).  Gives its charge back.
  * LS_NOMEM leaves it empty and usable.  Not undone, not for stored lists. */
@@ -255,10 +256,14 @@ void ls_list_take_hint(const ls_list *l, ls_hint *out);
 
 static inline uint64_t ls_cell_load(const void *base, unsigned width, uint64_t at) {
   switch (width) {
-  case 0: return ((const uint8_t *)base)[at];
-  case 1: return ((const uint16_t *)base)[at];
-  case 2: return ((const uint32_t *)base)[at];
-  default: return ((const uint64_t *)base)[at];
+  case 0:
+    return ((const uint8_t *)base)[at];
+  case 1:
+    return ((const uint16_t *)base)[at];
+  case 2:
+    return ((const uint32_t *)base)[at];
+  default:
+    return ((const uint64_t *)base)[at];
   }
 }
 
@@ -316,8 +321,10 @@ ls_status ls_list_seek_after(ls_list *l, ls_texts *tx, const ls_slice *s, const 
 bool ls_list_next_slow(const ls_list *l, ls_cursor *c, ls_row *h);
 static inline bool ls_list_next(const ls_list *l, ls_cursor *c, ls_row *h) {
   ls_layout layout = ls_shape_layout(l->shape);
-  if (layout == LS_TREE || layout == LS_DENSE) return ls_list_next_slow(l, c, h);
-  if (c->next >= c->end) return false;
+  if (layout == LS_TREE || layout == LS_DENSE)
+    return ls_list_next_slow(l, c, h);
+  if (c->next >= c->end)
+    return false;
   *h = c->next++;
   return true;
 }
@@ -349,19 +356,30 @@ ls_status ls_list_clear(ls_list *l);
 static inline bool ls_row_fits(const ls_list *l, const ls_val *row, unsigned from) {
   unsigned n = l->schema->ncols;
   uint64_t widths = l->shape >> (8u + 2u * from);
-  if (l->reals || n > LS_SHAPE_COLS || (l->texty && l->stored)) return false;
+  if (n > LS_SHAPE_COLS || (l->texty && l->stored))
+    return false;
   for (unsigned c = from; c < n; c++, widths >>= 2) {
     unsigned w = (unsigned)widths & 3u;
-    if (w < 3u && row[c].u >> (8u << w)) return false;
+    if (w < 3u && row[c].u >> (8u << w))
+      return false;
+    if ((l->reals >> c & 1) && row[c].r != row[c].r)
+      return false;
   }
   return true;
 }
 static inline void ls_cell_store(void *base, unsigned width, uint64_t at, uint64_t v) {
   switch (width) {
-  case 0: ((uint8_t *)base)[at] = (uint8_t)v; break;
-  case 1: ((uint16_t *)base)[at] = (uint16_t)v; break;
-  case 2: ((uint32_t *)base)[at] = (uint32_t)v; break;
-  default: ((uint64_t *)base)[at] = v;
+  case 0:
+    ((uint8_t *)base)[at] = (uint8_t)v;
+    break;
+  case 1:
+    ((uint16_t *)base)[at] = (uint16_t)v;
+    break;
+  case 2:
+    ((uint32_t *)base)[at] = (uint32_t)v;
+    break;
+  default:
+    ((uint64_t *)base)[at] = v;
   }
 }
 
@@ -382,7 +400,8 @@ static inline bool ls_dense_put_fast(ls_list *l, const ls_val *row, bool only_ne
       !ls_row_fits(l, row, 1))
     return false;
   uint64_t *word = &l->u.dense.present[at >> 6];
-  if (only_new && (*word & bit)) return false;
+  if (only_new && (*word & bit))
+    return false;
   l->count += !(*word & bit);
   *word |= bit;
   for (unsigned c = 1; c < l->schema->ncols; c++)
@@ -391,7 +410,7 @@ static inline bool ls_dense_put_fast(ls_list *l, const ls_val *row, bool only_ne
   return true;
 }
 
-/* ls_list_set of an int, bool or date. */
+/* ls_list_set of an int, bool or date, of a real that is no NaN, of a text in a local list. */
 static inline bool ls_list_set_fast(ls_list *l, ls_row h, unsigned col, ls_val v) {
   ls_layout layout = ls_shape_layout(l->shape);
   unsigned w = ls_shape_width(l->shape, col);
@@ -423,7 +442,7 @@ ls_status ls_list_relayout(ls_list *l, ls_layout to);
 ls_status ls_list_settle(ls_list *l);
 /* Whether the structure holds together; a short reason where not.  Debug and tests. */
 bool ls_list_check(const ls_list *l, char *why, size_t n);
-uint64_t ls_list_bytes(const ls_list *l); /* memory held */
+uint64_t ls_list_bytes(const ls_list *l);                 /* memory held */
 uint64_t ls_list_digest(const ls_list *l, uint64_t seed); /* rows in order, texts by bytes */
 
 /* ---- bulk building ----------------------------------------------------------- */
@@ -450,7 +469,8 @@ ls_status ls_builder_finish(ls_builder *b, ls_list *l, ls_dup dup, uint64_t *dup
 typedef struct ls_store ls_store;
 typedef struct ls_snapshot ls_snapshot;
 
-/* Copies nothing: schemas (n of them) are borrowed for the store's life. */
+/* Copies nothing: schemas (n of them) and mem are borrowed for the life of the store and of
+ * its snapshots; policy is copied, NULL: the default.  NULL: no memory. */
 ls_store *ls_store_new(const ls_schema *const *schemas, unsigned n, ls_mem *mem,
                        const ls_policy *policy);
 void ls_store_delete(ls_store *s); /* snapshots may outlive it */
@@ -462,9 +482,10 @@ ls_texts *ls_store_texts(ls_store *s);
 ls_status ls_store_begin(ls_store *s, ls_budget *budget);
 void ls_store_commit(ls_store *s);
 void ls_store_rollback(ls_store *s);
-/* Replaces the contents of list i by those of l, a list of the same schema (taken: l is
- * left empty).  Outside events. */
-void ls_store_swap(ls_store *s, unsigned i, ls_list *l);
+/* Replaces the contents of list i by those of l, a list of the same schema, memory and
+ * dictionary (taken: l is left empty).  Outside events.  LS_NOMEM: both unchanged; only a
+ * hash list, which has to become a tree first, can need memory. */
+ls_status ls_store_swap(ls_store *s, unsigned i, ls_list *l);
 /* All lists in key order, texts by bytes: equal contents, equal digest, whatever the
  * layouts and the history. */
 uint64_t ls_store_digest(const ls_store *s);
@@ -477,7 +498,9 @@ void ls_snapshot_release(ls_snapshot *s);
 ls_list *ls_snapshot_list(ls_snapshot *s, unsigned i); /* frozen; reads only */
 ls_texts *ls_snapshot_texts(ls_snapshot *s);           /* base: make an overlay of it */
 uint64_t ls_snapshot_digest(const ls_snapshot *s);
-/* A list that shares l's blocks, frozen: what `return L` of a stored list gives. */
+/* A list that shares l's blocks, frozen: what `return L` of a stored list gives.  Inside an
+ * event it is a copy, because rollback must not need memory to undo writes to shared blocks.
+ * Uses the dictionary of l.  NULL: no memory. */
 ls_list *ls_list_freeze(ls_list *l);
 
 #endif

@@ -36,6 +36,7 @@ typedef enum {
 #define VM_MAX_PARAMS 64
 #define VM_MAX_LISTS 255 /* a function; a module has up to 65535 */
 #define VM_MAX_FNS 65535
+#define VM_MAX_NAME 255 /* bytes; names are [A-Za-z_][A-Za-z0-9_]* */
 
 typedef struct {
   uint16_t op, a, b, c;
@@ -108,6 +109,7 @@ typedef struct vm_module {
   uint32_t nfns;
   const vm_fn *fns;
   bool verified;
+  const uint64_t *writes; /* vm_verify's: vm_fn_writes reads it */
   void *code;  /* vm_interp's own: predecoded functions */
   void *arena; /* vm_module.c's own */
   long refs;   /* atomic; vm_module_hold, vm_module_release */
@@ -130,6 +132,10 @@ int vm_module_find(const vm_module *m, const char *name, bool any_kind);
 
 /* Checks everything the interpreter relies on, builds the predecoded code, sets `verified`. */
 ls_status vm_verify(vm_module *m, vm_error *err); /* LS_OK, LS_NOMEM, LS_UNSUITABLE: see err */
+
+/* Of a verified module: whether calling the function may change that stored list, itself or
+ * through what it calls. */
+bool vm_fn_writes(const vm_module *m, unsigned fn, unsigned stored_list);
 
 /* Bytes <-> module.  vm_load verifies too.  vm_save: *out from ls_mem_alloc(mem), *cap its size
  * for ls_mem_free, *len the bytes used. */

@@ -9,8 +9,9 @@
 
 #define VM_PROFILE_SHAPES 4
 
-/* Shapes one list of a function was seen in, by a loop.  Sampled: at a loop's first header run
- * of each entry, and then every 1024 runs. */
+/* Shapes one list of a function was seen in, by a loop whose instructions name it.  Sampled: at
+ * the first header run of the first 16 entries and of every 16th, and at some header run in every
+ * 16384 units of work. */
 typedef struct {
   uint8_t nshapes;      /* up to VM_PROFILE_SHAPES */
   uint8_t many;         /* there were more */
@@ -20,13 +21,14 @@ typedef struct {
 typedef struct {
   uint64_t headers; /* times the header ran */
   uint64_t entries; /* times it was reached from outside (fallen into, not jumped back to) */
-  uint64_t trips;   /* headers / entries is the mean trip count; the longest seen: */
-  uint64_t longest;
-  vm_list_profile *lists; /* the function's nlists entries */
+  uint64_t trips;   /* headers of all entries but the last one; headers / entries is the mean */
+  uint64_t longest; /* most headers of one entry */
+  vm_list_profile *lists; /* the function's nlists entries, or NULL: never sampled */
 } vm_loop_profile;
 
 typedef struct {
   uint64_t calls;
+  /* NULL until the function is first called. */
   vm_loop_profile *loops; /* nloops entries */
   ls_hint *ended;         /* nlists entries: where each local list ended last time */
 } vm_fn_profile;

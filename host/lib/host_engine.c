@@ -1,0 +1,90 @@
+/* Engine: memory, limits and policy that everything else hangs on. */
+#include "host/lib/host_int.h"
+
+#include <string.h>
+
+void *host_alloc(pure_engine *engine, size_t bytes) { return ls_mem_zalloc(engine->mem, bytes); }
+
+void host_free(pure_engine *engine, void *block, size_t bytes) {
+  ls_mem_free(engine->mem, block, bytes);
+}
+
+/* Reads what the caller's header knew: a shorter struct of an older one is filled up with 0. */
+static pure_status read_options(const pure_engine_options *options, pure_engine_options *out,
+                                pure_error *e) {
+  memset(out, 0, sizeof *out);
+  if (!options) return PURE_OK;
+  if (options->size < sizeof options->size || options->size > sizeof *out)
+    return host_fail(e, PURE_MISUSE, "pure_engine_options.size is not its size");
+  memcpy(out, options, options->size);
+  if ((unsigned)out->jit > PURE_JIT_3)
+    return host_fail(e, PURE_MISUSE, "pure_engine_options.jit is no pure_jit");
+  if (out->memory && (!out->memory->alloc || !out->memory->free))
+    return host_fail(e, PURE_MISUSE, "pure_memory_hooks needs both functions");
+  return PURE_OK;
+}
+
+pure_status pure_engine_new(const pure_engine_options *options, pure_engine **out,
+                            pure_error *error) {
+  if (!out) return host_fail(error, PURE_MISUSE, "pure_engine_new: out is NULL");
+  *out = NULL;
+  pure_engine_options o;
+  pure_status status = read_options(options, &o, error);
+  if (status != PURE_OK) return status;
+  ls_policy policy = ls_policy_default;
+  if (o.environment) {
+    const char *bad = NULL;
+    ls_policy_from_env(&policy, &bad);
+    if (bad) return host_fail(error, PURE_BAD_ARGUMENT, "environment: %s is not a number", bad);
+  }
+  ls_mem_hooks hooks;
+  if (o.memory) hooks = (ls_mem_hooks){o.memory->alloc, o.memory->free, o.memory->user};
+  ls_mem *mem = ls_mem_new(o.memory ? &hooks : NULL);
+  pure_engine *engine = mem ? ls_mem_zalloc(mem, sizeof *engine) : NULL;
+  if (!engine) {
+    ls_mem_delete(mem);
+    return host_no_memory(error);
+  }
+  atomic_init(&engine->refs, 1);
+  engine->mem = mem;
+  engine->policy = policy;
+  engine->limits = o.limits;
+  engine->jit = o.jit;
+  engine->threads = o.threads;
+  *out = engine;
+  return PURE_OK;
+}
+
+pure_engine *host_engine_hold(pure_engine *engine) {
+  atomic_fetch_add(&engine->refs, 1);
+  return engine;
+}
+
+void pure_engine_release(pure_engine *engine) {
+  if (!engine || atomic_fetch_sub(&engine->refs, 1) != 1) return;
+  ls_mem *mem = engine->mem;
+  ls_mem_free(mem, engine, sizeof *engine);
+  ls_mem_delete(mem);
+}
+
+/* This build has the interpreter alone. */
+pure_jit pure_engine_jit(const pure_engine *engine) {
+  (void)engine;
+  return PURE_JIT_0;
+}
+
+void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {
+  if (!out) return;
+  memset(out, 0, sizeof *out);
+  if (!engine) return;
+  ls_mem_stats stats;
+  ls_mem_read_stats(engine->mem, &stats);
+  out->live_bytes = stats.live_bytes;
+  out->peak_bytes = stats.peak_bytes;
+  out->allocations = stats.allocs;
+  out->frees = stats.frees;
+}
+
+void pure_engine_fail_after(pure_engine *engine, uint64_t n, bool sticky) {
+  if (engine) ls_mem_fail_after(engine->mem, n, sticky);
+}

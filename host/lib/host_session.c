@@ -1,0 +1,267 @@
+/* Sessions: arguments in, a call, a result out. */
+#include "host/lib/host_int.h"
+
+#include <string.h>
+
+static bool session_enter(pure_session *session) {
+  int idle = 0;
+  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1)) return false;
+  if (session->snapshot || host_store_enter(session->store)) return true;
+  atomic_store(&session->busy, 0);
+  return false;
+}
+
+static void session_leave(pure_session *session) {
+  if (!session->snapshot) host_store_leave(session->store);
+  atomic_store(&session->busy, 0);
+}
+
+/* Takes over the caller's new holds on store and snapshot. */
+static pure_status session_make(pure_store *store, pure_snapshot *snapshot, pure_session **out,
+                                pure_error *error) {
+  pure_engine *engine = store->program->engine;
+  pure_session *session = host_alloc(engine, sizeof *session);
+  if (!session) return host_no_memory(error);
+  session->cx = snapshot ? vm_context_on(store->link, snapshot->lists) : vm_context_new(store->link);
+  if (!session->cx) {
+    host_free(engine, session, sizeof *session);
+    return host_no_memory(error);
+  }
+  atomic_init(&session->refs, 1);
+  session->store = host_store_hold(store);
+  session->snapshot = snapshot ? host_snapshot_hold(snapshot) : NULL;
+  vm_limits limits = {engine->limits.work, engine->limits.memory, engine->limits.depth};
+  vm_context_limit(session->cx, &limits);
+  vm_context_cancel_flag(session->cx, &session->cancel);
+  *out = session;
+  return PURE_OK;
+}
+
+pure_status pure_session_new(pure_store *store, pure_session **out, pure_error *error) {
+  if (out) *out = NULL;
+  if (!store || !out) return host_fail(error, PURE_MISUSE, "pure_session_new: a parameter is NULL");
+  if (!host_store_enter(store)) return host_busy(error);
+  pure_status status = session_make(store, NULL, out, error);
+  host_store_leave(store);
+  return status;
+}
+
+pure_status pure_session_on(pure_snapshot *snapshot, pure_session **out, pure_error *error) {
+  if (out) *out = NULL;
+  if (!snapshot || !out)
+    return host_fail(error, PURE_MISUSE, "pure_session_on: a parameter is NULL");
+  return session_make(snapshot->store, snapshot, out, error);
+}
+
+pure_session *host_session_hold(pure_session *session) {
+  atomic_fetch_add(&session->refs, 1);
+  return session;
+}
+
+void pure_session_release(pure_session *session) {
+  if (!session || atomic_fetch_sub(&session->refs, 1) != 1) return;
+  pure_store *store = session->store;
+  pure_snapshot *snapshot = session->snapshot;
+  vm_context_delete(session->cx);
+  host_free(store->program->engine, session, sizeof *session);
+  pure_snapshot_release(snapshot);
+  pure_store_release(store);
+}
+
+pure_status pure_session_limit(pure_session *session, const pure_limits *limits,
+                               pure_error *error) {
+  if (!session || !limits)
+    return host_fail(error, PURE_MISUSE, "pure_session_limit: a parameter is NULL");
+  int idle = 0;
+  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1)) return host_busy(error);
+  vm_limits vm = {limits->work, limits->memory, limits->depth};
+  vm_context_limit(session->cx, &vm);
+  atomic_store(&session->busy, 0);
+  return PURE_OK;
+}
+
+void pure_session_cancel(pure_session *session) {
+  if (session) atomic_store(&session->cancel, 1);
+}
+
+void pure_session_resume(pure_session *session) {
+  if (session) atomic_store(&session->cancel, 0);
+}
+
+uint64_t pure_session_work(const pure_session *session) {
+  return session ? vm_context_work(session->cx) : 0;
+}
+
+static pure_status find_function(const pure_session *session, const char *name, unsigned *number,
+                                 pure_error *e) {
+  const vm_module *module = session->store->program->module;
+  int found = vm_module_find(module, name, false);
+  if (found >= 0) {
+    *number = (unsigned)found;
+    if (session->snapshot && module->fns[found].kind == VM_EVENT)
+      return host_fail(e, PURE_MISUSE, "`%s` is an event; a snapshot answers queries only", name);
+    return PURE_OK;
+  }
+  const char *near = NULL;
+  for (uint32_t i = 0; i < module->nfns && !near; i++)
+    if (module->fns[i].kind != VM_FN)
+      near = host_suggest(name, strlen(name), &module->fns[i].name, 1);
+  if (near)
+    return host_fail(e, PURE_NOT_FOUND, "there is no query or event `%s`; did you mean `%s`?", name,
+                     near);
+  return host_fail(e, PURE_NOT_FOUND, "there is no query or event `%s`", name);
+}
+
+static const char *kind_name(const vm_fn *fn) { return fn->kind == VM_EVENT ? "event" : "query"; }
+
+static pure_status argument_count(const vm_fn *fn, uint32_t n, pure_error *e) {
+  if (n == fn->nparams) return PURE_OK;
+  return host_fail(e, PURE_BAD_ARGUMENT, "%s `%s` takes %u argument%s, not %u", kind_name(fn),
+                   fn->name, fn->nparams, fn->nparams == 1 ? "" : "s", n);
+}
+
+/* One argument as the VM has it; a text is interned into the context. */
+static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
+                            const pure_value *value, ls_val *out, pure_error *e) {
+  const vm_param *p = &fn->params[i];
+  if (value->type != host_type(p->type))
+    return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: expected %s, got %s", i + 1,
+                     kind_name(fn), fn->name, p->name, vm_type_name(p->type),
+                     pure_type_name(value->type));
+  out->i = value->as.i;
+  switch (p->type) {
+  case LS_INT: return PURE_OK;
+  case LS_REAL: out->r = value->as.r; return PURE_OK;
+  case LS_BOOL: out->i = value->as.i != 0; return PURE_OK;
+  case LS_DATE:
+    if (out->i >= 0 && out->i <= LS_DATE_MAX) return PURE_OK;
+    return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: not a day of the calendar",
+                     i + 1, kind_name(fn), fn->name, p->name);
+  case LS_TEXT: break;
+  }
+  if (value->length && !value->as.t) return host_fail(e, PURE_MISUSE, "a text without bytes");
+  if (host_utf8_check(value->as.t, value->length) != value->length)
+    return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: not UTF-8", i + 1,
+                     kind_name(fn), fn->name, p->name);
+  uint32_t id = 0;
+  const char *bytes = value->length ? value->as.t : "";
+  ls_status status = ls_texts_intern(vm_context_texts(session->cx), bytes, value->length, &id);
+  out->i = id;
+  return status == LS_OK ? PURE_OK : host_fail_list(e, status);
+}
+
+static pure_status fail_call(pure_session *session, vm_status status, pure_error *e) {
+  if (status == VM_NO_MEMORY) return host_no_memory(e);
+  if (status != VM_FAULTED) return host_fail(e, PURE_MISUSE, "the VM refuses the call");
+  const vm_fault *f = vm_context_fault(session->cx);
+  if (f->kind == VM_FAULT_CANCELLED) atomic_store(&session->cancel, 0);
+  host_fail_at(e, PURE_FAULT, session->store->program->module->source_name, f->pos.line,
+               f->pos.column, "%s", f->message[0] ? f->message : vm_fault_message(f->kind));
+  if (e) e->fault = (pure_fault)(f->kind + 1);
+  return PURE_FAULT;
+}
+
+static void settle_store(pure_store *store) {
+  ls_store *lists = vm_link_store(store->link);
+  store->epoch++;
+  /* A list that could not get memory for a better layout keeps the one it has. */
+  for (unsigned i = 0; i < ls_store_count(lists); i++)
+    (void)ls_list_settle(ls_store_list(lists, i));
+}
+
+/* Arguments are checked by now; result is empty and belongs to the call. */
+static pure_status run(pure_session *session, unsigned number, const ls_val *args,
+                       pure_result *result, pure_error *e) {
+  vm_result value = {0};
+  vm_status status = vm_call(session->cx, number, args, &value);
+  if (status == VM_OK) {
+    result->value = value;
+    session->live = result;
+  }
+  /* The result first: it may share the lists' blocks. */
+  if (!session->snapshot) settle_store(session->store);
+  return status == VM_OK ? PURE_OK : fail_call(session, status, e);
+}
+
+static pure_result *result_make(pure_session *session, const vm_fn *fn) {
+  pure_engine *engine = session->store->program->engine;
+  pure_result *result = host_alloc(engine, sizeof *result + fn->nresult);
+  if (!result) return NULL;
+  result->session = session;
+  result->fn = fn;
+  result->place = (uint8_t *)(result + 1);
+  result->value.kind = VM_RESULT_NONE;
+  return result;
+}
+
+static void expire_live(pure_session *session) {
+  if (session->live) host_result_expire(session->live);
+  session->live = NULL;
+}
+
+/* spelled or values: the arguments. */
+static pure_status call_inside(pure_session *session, const char *name, const pure_value *values,
+                               const char *const *spelled, uint32_t n, pure_result **out,
+                               pure_error *e) {
+  const vm_module *module = session->store->program->module;
+  pure_engine *engine = session->store->program->engine;
+  unsigned number = 0;
+  ls_val args[VM_MAX_PARAMS];
+  expire_live(session);
+  pure_status status = find_function(session, name, &number, e);
+  if (status != PURE_OK) return status;
+  const vm_fn *fn = &module->fns[number];
+  status = argument_count(fn, n, e);
+  vm_context_reset_texts(session->cx);
+  for (uint32_t i = 0; i < n && status == PURE_OK; i++) {
+    pure_value value;
+    if (values) {
+      value = values[i];
+    } else {
+      pure_error why;
+      status = pure_value_parse(host_type(fn->params[i].type), spelled[i], strlen(spelled[i]),
+                                &value, &why);
+      if (status != PURE_OK)
+        return host_fail(e, status, "argument %u of %s `%s`, %s: %s", i + 1, kind_name(fn),
+                         fn->name, fn->params[i].name, why.message);
+    }
+    status = argument(session, fn, i, &value, &args[i], e);
+  }
+  if (status != PURE_OK) return status;
+  pure_result *result = result_make(session, fn);
+  if (!result) return host_no_memory(e);
+  status = run(session, number, args, result, e);
+  if (status == PURE_OK && out) {
+    host_session_hold(session);
+    *out = result;
+    return PURE_OK;
+  }
+  expire_live(session);
+  host_free(engine, result, sizeof *result + fn->nresult);
+  return status;
+}
+
+static pure_status call(pure_session *session, const char *name, const pure_value *values,
+                        const char *const *spelled, uint32_t n, pure_result **out, pure_error *e) {
+  if (out) *out = NULL;
+  if (!session || !name || (n && !values && !spelled))
+    return host_fail(e, PURE_MISUSE, "pure_session_call: a parameter is NULL");
+  for (uint32_t i = 0; spelled && i < n; i++)
+    if (!spelled[i]) return host_fail(e, PURE_MISUSE, "argument %u is NULL", i + 1);
+  if (!session_enter(session)) return host_busy(e);
+  pure_status status = call_inside(session, name, values, spelled, n, out, e);
+  session_leave(session);
+  return status;
+}
+
+pure_status pure_session_call(pure_session *session, const char *function,
+                              const pure_value *arguments, uint32_t n, pure_result **out,
+                              pure_error *error) {
+  return call(session, function, arguments, NULL, n, out, error);
+}
+
+pure_status pure_session_call_texts(pure_session *session, const char *function,
+                                    const char *const *arguments, uint32_t n, pure_result **out,
+                                    pure_error *error) {
+  return call(session, function, NULL, arguments, n, out, error);
+}

@@ -1,0 +1,45 @@
+/* What ran where: the profile of a session, by loop. */
+#include "host/lib/host_int.h"
+
+#include <string.h>
+
+#include "vm/vm_profile.h"
+
+static uint32_t loop_line(const vm_fn *fn, uint32_t loop) {
+  if (!fn->pos) return 0;
+  for (uint32_t pc = 0; pc < fn->ncode; pc++)
+    if (fn->code[pc].op == VM_OP_LOOP && fn->code[pc].a == loop) return fn->pos[pc].line;
+  return 0;
+}
+
+static void describe(const vm_fn *fn, uint32_t loop, const vm_loop_profile *seen,
+                     pure_loop_stats *out) {
+  memset(out, 0, sizeof *out);
+  out->size = sizeof *out;
+  out->function = fn->name;
+  out->line = loop_line(fn, loop);
+  out->tier = "interpreter";
+  out->entries = seen->entries;
+  out->headers = seen->headers;
+  out->longest = seen->longest;
+}
+
+pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_loop_stats *out) {
+  if (!session || !out || out->size != sizeof *out) return PURE_MISUSE;
+  int idle = 0;
+  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1)) return PURE_BUSY;
+  const vm_module *module = session->store->program->module;
+  const vm_profile *profile = vm_context_profile(session->cx);
+  pure_status status = PURE_NOT_FOUND;
+  for (uint32_t f = 0; profile && f < profile->nfns && status != PURE_OK; f++) {
+    const vm_fn *fn = &module->fns[f];
+    const vm_loop_profile *loops = profile->fns[f].loops;
+    for (uint32_t i = 0; loops && i < fn->nloops && status != PURE_OK; i++) {
+      if (loops[i].headers == 0 || loop-- > 0) continue;
+      describe(fn, i, &loops[i], out);
+      status = PURE_OK;
+    }
+  }
+  atomic_store(&session->busy, 0);
+  return status;
+}

@@ -1,0 +1,176 @@
+/* Stores and snapshots. */
+#include "host/lib/host_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool host_store_enter(pure_store *store) {
+  int idle = 0;
+  return atomic_compare_exchange_strong(&store->busy, &idle, 1);
+}
+
+void host_store_leave(pure_store *store) { atomic_store(&store->busy, 0); }
+
+pure_status host_busy(pure_error *e) {
+  return host_fail(e, PURE_BUSY, "in use by another call just now");
+}
+
+ls_mem *host_store_mem(const pure_store *store) { return store->program->engine->mem; }
+
+const ls_schema *host_store_schema(const pure_store *store, uint32_t list) {
+  return &store->program->module->lists[list].schema;
+}
+
+void host_schema_places(const ls_schema *schema, uint8_t *place) {
+  for (unsigned c = 0; c < schema->ncols; c++)
+    place[schema->cols[c].declared] = (uint8_t)c;
+}
+
+pure_status pure_store_new(pure_program *program, pure_store **out, pure_error *error) {
+  if (out) *out = NULL;
+  if (!program || !out) return host_fail(error, PURE_MISUSE, "pure_store_new: a parameter is NULL");
+  pure_engine *engine = program->engine;
+  pure_store *store = host_alloc(engine, sizeof *store);
+  if (!store) return host_no_memory(error);
+  store->link = vm_link_new(program->module, engine->mem, &engine->policy);
+  if (!store->link) {
+    host_free(engine, store, sizeof *store);
+    return host_no_memory(error);
+  }
+  atomic_init(&store->refs, 1);
+  store->program = host_program_hold(program);
+  *out = store;
+  return PURE_OK;
+}
+
+pure_store *host_store_hold(pure_store *store) {
+  atomic_fetch_add(&store->refs, 1);
+  return store;
+}
+
+void pure_store_release(pure_store *store) {
+  if (!store || atomic_fetch_sub(&store->refs, 1) != 1) return;
+  pure_program *program = store->program;
+  vm_link_delete(store->link);
+  host_free(program->engine, store, sizeof *store);
+  pure_program_release(program);
+}
+
+pure_status host_store_find(pure_store *store, const char *list, uint32_t *number, pure_error *e) {
+  const vm_module *module = store->program->module;
+  if (pure_program_find_list(store->program, list, number) == PURE_OK) return PURE_OK;
+  const char *near = NULL;
+  for (uint32_t i = 0; i < module->nstored && !near; i++)
+    near = host_suggest(list, strlen(list), &module->lists[i].schema.name, 1);
+  if (near)
+    return host_fail(e, PURE_NOT_FOUND, "there is no list `%s`; did you mean `%s`?", list, near);
+  return host_fail(e, PURE_NOT_FOUND, "there is no list `%s`", list);
+}
+
+pure_status pure_store_digest(pure_store *store, uint64_t *out, pure_error *error) {
+  if (out) *out = 0;
+  if (!store || !out) return host_fail(error, PURE_MISUSE, "pure_store_digest: NULL");
+  if (!host_store_enter(store)) return host_busy(error);
+  *out = ls_store_digest(vm_link_store(store->link));
+  host_store_leave(store);
+  return PURE_OK;
+}
+
+/* Bytes a cell; a dense list has no key column. */
+static unsigned cell_bytes(const ls_list *l, unsigned column) {
+  if (column == 0 && ls_shape_layout(l->shape) == LS_DENSE) return 0;
+  return 1u << ls_shape_width(l->shape, column);
+}
+
+static void format_widths(const ls_list *l, char *out, size_t n) {
+  uint8_t place[LS_MAX_COLS];
+  size_t at = 0;
+  host_schema_places(l->schema, place);
+  out[0] = 0;
+  for (unsigned i = 0; i < l->schema->ncols; i++) {
+    if (at + 6 > n) {
+      snprintf(out + at, n - at, "..");
+      return;
+    }
+    at += (size_t)snprintf(out + at, n - at, "%s%u", i ? "," : "",
+                           cell_bytes(l, place[i]));
+  }
+}
+
+pure_status pure_store_list_stats(pure_store *store, uint32_t list, pure_list_stats *out) {
+  if (!store || !out || out->size != sizeof *out) return PURE_MISUSE;
+  if (list >= store->program->module->nstored) return PURE_NOT_FOUND;
+  if (!host_store_enter(store)) return PURE_BUSY;
+  const ls_list *l = ls_store_list(vm_link_store(store->link), list);
+  memset(out, 0, sizeof *out);
+  out->size = sizeof *out;
+  out->name = l->schema->name;
+  out->layout = ls_layout_name(ls_shape_layout(l->shape));
+  out->rows = l->count;
+  out->bytes = ls_list_bytes(l);
+  for (unsigned c = 0; c < l->schema->ncols; c++)
+    out->narrow_bytes += l->count * cell_bytes(l, c);
+  format_widths(l, out->widths, sizeof out->widths);
+  host_store_leave(store);
+  return PURE_OK;
+}
+
+pure_status pure_snapshot_take(pure_store *store, pure_snapshot **out, pure_error *error) {
+  if (out) *out = NULL;
+  if (!store || !out) return host_fail(error, PURE_MISUSE, "pure_snapshot_take: NULL");
+  pure_engine *engine = store->program->engine;
+  pure_snapshot *snapshot = host_alloc(engine, sizeof *snapshot);
+  if (!snapshot) return host_no_memory(error);
+  if (!host_store_enter(store)) {
+    host_free(engine, snapshot, sizeof *snapshot);
+    return host_busy(error);
+  }
+  snapshot->lists = ls_snapshot_take(vm_link_store(store->link));
+  if (snapshot->lists) atomic_fetch_add(&store->snapshots, 1);
+  store->epoch++;
+  host_store_leave(store);
+  if (!snapshot->lists) {
+    host_free(engine, snapshot, sizeof *snapshot);
+    return host_no_memory(error);
+  }
+  atomic_init(&snapshot->refs, 1);
+  snapshot->store = host_store_hold(store);
+  *out = snapshot;
+  return PURE_OK;
+}
+
+pure_snapshot *host_snapshot_hold(pure_snapshot *snapshot) {
+  atomic_fetch_add(&snapshot->refs, 1);
+  return snapshot;
+}
+
+void pure_snapshot_release(pure_snapshot *snapshot) {
+  if (!snapshot || atomic_fetch_sub(&snapshot->refs, 1) != 1) return;
+  pure_store *store = snapshot->store;
+  ls_snapshot_release(snapshot->lists);
+  atomic_fetch_sub(&store->snapshots, 1);
+  host_free(store->program->engine, snapshot, sizeof *snapshot);
+  pure_store_release(store);
+}
+
+pure_status pure_snapshot_digest(const pure_snapshot *snapshot, uint64_t *out, pure_error *error) {
+  if (out) *out = 0;
+  if (!snapshot || !out) return host_fail(error, PURE_MISUSE, "pure_snapshot_digest: NULL");
+  *out = ls_snapshot_digest(snapshot->lists);
+  return PURE_OK;
+}
+
+pure_status pure_snapshot_save(const pure_snapshot *snapshot, const char *path, pure_error *error) {
+  if (!snapshot || !path) return host_fail(error, PURE_MISUSE, "pure_snapshot_save: NULL");
+  return host_snap_write(snapshot->store, snapshot->lists, path, error);
+}
+
+pure_status pure_store_save(pure_store *store, const char *path, pure_error *error) {
+  if (!store || !path) return host_fail(error, PURE_MISUSE, "pure_store_save: NULL");
+  pure_snapshot *snapshot;
+  pure_status status = pure_snapshot_take(store, &snapshot, error);
+  if (status != PURE_OK) return status;
+  status = pure_snapshot_save(snapshot, path, error);
+  pure_snapshot_release(snapshot);
+  return status;
+}

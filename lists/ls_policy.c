@@ -1,0 +1,111 @@
+/* lists/ls_policy.c - which layout a list shall have, and the thresholds that say so. */
+#include "lists/lists_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const ls_policy ls_policy_default = {
+    .dense_min_span = 4096,
+    .dense_max_sparsity = 8,
+    .array_after_lookups = 8,
+    .array_min_rows = 64,
+    .tree_after_sorts = 4,
+    .bucket_rows = 8,
+    .bucket_max_span = 4,
+    .share_copy_bytes = 1 << 16,
+    .stress_seed = 0,
+};
+
+static bool parse_number(const char *text, size_t len, uint64_t *out) {
+  uint64_t n = 0;
+  if (len == 0)
+    return false;
+  for (size_t i = 0; i < len; i++) {
+    if (text[i] < '0' || text[i] > '9')
+      return false;
+    unsigned digit = (unsigned)(text[i] - '0');
+    if (n > (UINT64_MAX - digit) / 10)
+      return false;
+    n = n * 10 + digit;
+  }
+  *out = n;
+  return true;
+}
+
+/* deopt,layout[:SEED]: the seed is 1 where none is given. */
+static bool parse_stress(const char *text, uint64_t *seed) {
+  const char *colon = strchr(text, ':');
+  size_t names = colon != NULL ? (size_t)(colon - text) : strlen(text);
+  uint64_t n = 1;
+  if (colon != NULL && (!parse_number(colon + 1, strlen(colon + 1), &n) || n == 0))
+    return false;
+  while (names > 0) {
+    const char *comma = memchr(text, ',', names);
+    size_t len = comma != NULL ? (size_t)(comma - text) : names;
+    if (len == 6 && memcmp(text, "layout", 6) == 0)
+      *seed = n;
+    names -= comma != NULL ? len + 1 : len;
+    text += comma != NULL ? len + 1 : len;
+  }
+  return true;
+}
+
+void ls_policy_from_env(ls_policy *p, const char **bad) {
+  const struct {
+    const char *name;
+    uint64_t *value;
+  } settings[] = {
+      {"PURE_LIST_DENSE_MIN_SPAN", &p->dense_min_span},
+      {"PURE_LIST_DENSE_SPARSITY", &p->dense_max_sparsity},
+      {"PURE_LIST_ARRAY_LOOKUPS", &p->array_after_lookups},
+      {"PURE_LIST_ARRAY_MIN_ROWS", &p->array_min_rows},
+      {"PURE_LIST_TREE_SORTS", &p->tree_after_sorts},
+      {"PURE_LIST_BUCKET_ROWS", &p->bucket_rows},
+      {"PURE_LIST_BUCKET_SPAN", &p->bucket_max_span},
+      {"PURE_LIST_SHARE_COPY", &p->share_copy_bytes},
+  };
+  *p = ls_policy_default;
+  *bad = NULL;
+  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    const char *text = getenv(settings[i].name);
+    if (text != NULL && !parse_number(text, strlen(text), settings[i].value))
+      *bad = settings[i].name;
+  }
+  const char *stress = getenv("PURE_JIT_STRESS");
+  if (stress != NULL && !parse_stress(stress, &p->stress_seed))
+    *bad = "PURE_JIT_STRESS";
+}
+
+bool ls_policy_can_dense(const ls_schema *s) {
+  return s->nkeys == 1 && ls_type_is_int(s->cols[0].type);
+}
+
+static uint64_t times(uint64_t a, uint64_t b) {
+  uint64_t r;
+  return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+ls_layout ls_policy_keyed(const ls_list *l, uint64_t count, int64_t lo, int64_t hi) {
+  if (ls_policy_can_dense(l->schema)) {
+    uint64_t last = (uint64_t)hi - (uint64_t)lo; /* span - 1 */
+    if (last < l->policy->dense_min_span || last < times(l->policy->dense_max_sparsity, count + 1))
+      return LS_DENSE;
+  }
+  return l->stored ? LS_TREE : LS_HASH;
+}
+
+void ls_policy_key_range(ls_list *l, int64_t *lo, int64_t *hi) {
+  const ls_layout_ops *ops = ls_ops(l);
+  ls_cursor all = {0, 0};
+  ls_row first, last;
+  *lo = *hi = 0;
+  if (ls_shape_layout(l->shape) == LS_HASH) {
+    ls_hash_key_range(l, lo, hi);
+  } else if (ops->bound(l, l->texts, NULL, 0, false, &all.next) == LS_OK &&
+             ops->bound(l, l->texts, NULL, 0, true, &all.end) == LS_OK &&
+             ops->next(l, &all, &first) && ops->prev(l, all.end, &last)) {
+    *lo = ls_list_get(l, first, 0).i;
+    *hi = ls_list_get(l, last, 0).i;
+  }
+}

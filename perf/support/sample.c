@@ -1,0 +1,41 @@
+#include "perf/support/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double sample_now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double sample_median(const double *v, size_t n) {
+  double *sorted = malloc(n * sizeof *sorted);
+  if (!sorted)
+    return v[n / 2];
+  memcpy(sorted, v, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, by_value);
+  double m = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  free(sorted);
+  return m;
+}
+
+double sample_min(const double *v, size_t n) {
+  double m = v[0];
+  for (size_t i = 1; i < n; i++)
+    m = v[i] < m ? v[i] : m;
+  return m;
+}
+
+double sample_max(const double *v, size_t n) {
+  double m = v[0];
+  for (size_t i = 1; i < n; i++)
+    m = v[i] > m ? v[i] : m;
+  return m;
+}

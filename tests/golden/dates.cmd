@@ -1,0 +1,11 @@
+literals
+later 1998-09-02 30 + earlier 1998-09-02 30 + yesterday 2000-03-01 + between 1998-09-02 1999-09-02
+parts 2024-02-29
+compare 2000-01-01 2000-01-02 + compare 2000-01-02 2000-01-02
+made 2023 2 28
+made 2023 2 29
+later 9999-12-31 1
+earlier 0001-01-01 1
+earlier 2000-01-01 -9223372036854775808
+moved 2024-12-30
+constants

@@ -1,0 +1,3 @@
+fill + per_branch
+seen_before
+composite

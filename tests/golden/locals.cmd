@@ -1,0 +1,4 @@
+fresh
+keyed
+recursive
+texts

@@ -1,0 +1,4 @@
+by_one
+down 7
+stable
+ranks
