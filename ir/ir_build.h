@@ -57,7 +57,8 @@ typedef struct {
   uint32_t nopen, open_cap;
   uint8_t *unsealed; /* by block, while nblocks <= unsealed_cap */
   uint32_t unsealed_cap;
-  /* Type of a variable where an unsealed block begins. */
+  ir_id anchor; /* in block 0: registers are loaded behind it */
+  /* Type of a register or of the work where a block of the bytecode begins, or block 0. */
   ir_type (*type_at)(void *user, uint32_t block, uint32_t var);
   void *user;
 } ir_vars;
@@ -92,6 +93,7 @@ typedef struct {
   uint32_t exit;     /* before pc, or IR_NO_EXIT: none made yet */
   uint64_t *live;    /* sets before each instruction of the block, from its first pc */
   uint32_t live_first, live_cap;
+  uint8_t *writes; /* by list: fields of it are written inline */
 } ir_builder;
 
 /* ir_build_make.c: nodes at the end of the present block */
@@ -113,10 +115,16 @@ uint32_t ir_b_exit_here(ir_builder *b);
 void ir_b_guard(ir_builder *b, ir_id cond, uint32_t exit);
 /* Ends the present block on the way to a bytecode pc: a jump, or leaving. */
 void ir_b_go(ir_builder *b, uint32_t pc);
+/* Adds the fixed costs from pc to the block's end, or to the next metered step. */
+void ir_b_owe(ir_builder *b, uint32_t pc, int64_t already);
+int64_t ir_ins_cost(const vm_ins *i);
+/* Guards for what is assumed of the list; its fields are loaded behind them. */
+void ir_b_assume(ir_builder *b, unsigned list, uint32_t exit);
 uint32_t ir_b_next_pc(const ir_builder *b);
 uint32_t ir_b_jump_pc(const ir_builder *b);
 
 /* ir_build_step.c */
+bool ir_is_metered(const vm_ins *i); /* what it charges depends on data */
 /* The instruction as a step in the present block, registers written; returns the node. */
 ir_id ir_step_run(ir_builder *b);
 /* Its guards, for going on at pc. */
@@ -149,6 +157,24 @@ bool ir_build_write(ir_builder *b);    /* ir_build_write.c: add put set */
 bool ir_build_ensure(ir_builder *b);   /* ir_build_ensure.c */
 bool ir_build_slice(ir_builder *b);    /* ir_build_slice.c: seek scount */
 bool ir_build_next(ir_builder *b);     /* ir_build_next.c */
+
+/* A column of the row at a handle, as the shape assumed has it; as a register's value. */
+ir_id ir_b_column(ir_builder *b, unsigned list, ir_id handle, unsigned col);
+ir_id ir_b_bit(ir_builder *b, unsigned list, ir_id at); /* dense: whether cell `at` is there */
+ir_id ir_b_dir(ir_builder *b, unsigned list, ir_id at); /* array: word of the directory */
+/* array: first position in [lo, hi) whose cell is >= key (after: >). */
+ir_id ir_b_bound(ir_builder *b, unsigned list, unsigned col, bool after, ir_id lo, ir_id hi,
+                 ir_id key);
+bool ir_b_int_key(const ir_builder *b, unsigned list, unsigned k); /* int, date or bool */
+/* Writing cells (ir_build_write.c): whether the value, made ready, fits column col of the width
+ * assumed; then storing it. */
+ir_id ir_b_ready(ir_builder *b, unsigned list, unsigned col, uint32_t reg);
+void ir_b_need_fit(ir_builder *b, ir_fast *f, unsigned list, unsigned col, ir_id value);
+void ir_b_store(ir_builder *b, unsigned list, unsigned col, ir_id at, ir_id value);
+bool ir_b_storable(const ir_builder *b, unsigned list); /* rows may be added inline */
+void ir_b_need_room(ir_builder *b, ir_fast *f, unsigned list);
+void ir_b_set_count(ir_builder *b, unsigned list, ir_id count);
+void ir_b_set_bit(ir_builder *b, unsigned list, ir_id at);
 
 /* Of a key in a list of the given layout, what look-ups share (ir_build_find.c). */
 typedef struct {

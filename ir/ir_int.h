@@ -98,6 +98,12 @@ void ir_rewrite_args(ir_rewrite *w, ir_node *n);
 /* Rewrites every use, in exits too. */
 void ir_rewrite_end(ir_rewrite *w);
 
+/* ---- rewrites: one a file; r->failed when memory ran out ------------------------------ */
+
+#define PASS(name, levels, meaning) void ir_opt_##name(ir_region *r);
+#include "ir/ir_passes.def"
+#undef PASS
+
 /* ---- the table's columns as small questions ---------------------------------------- */
 
 /* Whether the same arguments and attributes give the same value (memory aside). */

@@ -84,6 +84,14 @@ static ir_type field_type(uint32_t field) {
   return field == IR_F_WRITABLE || field == IR_F_DIRECT ? IR_B1 : IR_I64;
 }
 
+/* A register as it was at the entry. */
+static ir_id load_reg(ir_vars *v, uint32_t reg) {
+  ir_id id = ir_node_new(v->r, IR_OP_REG, v->type_at(v->user, 0, reg), 0, NULL);
+  ir_at(v->r, id)->imm = reg;
+  ir_node_put_after(v->r, v->anchor, id);
+  return id;
+}
+
 /* ---- joins */
 
 static ir_type type_of(ir_vars *v, uint32_t block, uint32_t var) {
@@ -173,7 +181,8 @@ ir_id ir_var_read(ir_vars *v, uint32_t block, uint32_t var) {
     }
     if (value || is_header(v, at) || v->r->blocks[at].npreds != 1) break;
   }
-  if (value == 0 && is_unsealed(v, at)) value = open_phi(v, at, var);
+  if (value == 0 && at == 0 && var < v->nregs) value = load_reg(v, var);
+  else if (value == 0 && is_unsealed(v, at)) value = open_phi(v, at, var);
   else if (value == 0 && is_header(v, at)) {
     value = phi_new(v, at, type_of(v, at, var));
     ir_var_write(v, at, var, value);

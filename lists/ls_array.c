@@ -28,17 +28,22 @@ static ls_keycols keycols_of(const ls_list *l, const ls_texts *tx) {
 /* The bucket of the first key value: every row before it is below, every one after above. */
 static range range_of(const ls_list *l, int64_t key) {
   const uint32_t *dir = l->u.array.dir;
-  if (dir == NULL) return (range){0, l->count, 0};
-  if (key < l->u.array.origin) return (range){0, 0, 0};
+  if (dir == NULL)
+    return (range){0, l->count, 0};
+  if (key < l->u.array.origin)
+    return (range){0, 0, 0};
   uint64_t b = ((uint64_t)key - (uint64_t)l->u.array.origin) >> l->u.array.shift;
-  if (b >= l->u.array.nbuckets) return (range){l->count, l->count, 0};
+  if (b >= l->u.array.nbuckets)
+    return (range){l->count, l->count, 0};
   return (range){dir[b], dir[b + 1], l->u.array.shift == 0};
 }
 
 static uint64_t array_place(const ls_list *l, const ls_texts *tx, const ls_val *key, unsigned n,
                             bool after, range r) {
-  if (r.lo == r.hi) return r.lo;
-  if (r.from == n) return after ? r.hi : r.lo;
+  if (r.lo == r.hi)
+    return r.lo;
+  if (r.from == n)
+    return after ? r.hi : r.lo;
   if (r.from + 1 == n && ls_type_is_int(l->schema->cols[r.from].type))
     return ls_cells_bound(l->col[r.from], ls_shape_width(l->shape, r.from), r.lo, r.hi,
                           key[r.from].i, after);
@@ -50,11 +55,12 @@ static ls_status array_find(ls_list *l, const ls_texts *tx, const ls_val *key, l
   const ls_schema *s = l->schema;
   range r = range_of(l, key[0].i);
   uint64_t at = array_place(l, tx, key, s->nkeys, false, r);
-  if (at == r.hi) return LS_MISSING;
+  if (at == r.hi)
+    return LS_MISSING;
   for (unsigned c = r.from; c < s->nkeys; c++) {
     ls_val v = {.u = ls_cell_load(l->col[c], ls_shape_width(l->shape, c), at)};
-    if (v.i != key[c].i && (ls_type_is_int(s->cols[c].type) ||
-                            ls_val_compare(s->cols[c].type, tx, v, key[c]) != 0))
+    if (v.i != key[c].i &&
+        (ls_type_is_int(s->cols[c].type) || ls_val_compare(s->cols[c].type, tx, v, key[c]) != 0))
       return LS_MISSING;
   }
   *h = at;
@@ -91,14 +97,16 @@ static ls_status array_widen(ls_list *l, unsigned col, unsigned width) {
 
 static bool array_next(const ls_list *l, ls_cursor *c, ls_row *h) {
   (void)l;
-  if (c->next >= c->end) return false;
+  if (c->next >= c->end)
+    return false;
   *h = c->next++;
   return true;
 }
 
 static bool array_prev(const ls_list *l, uint64_t pos, ls_row *h) {
   (void)l;
-  if (pos == 0) return false;
+  if (pos == 0)
+    return false;
   *h = pos - 1;
   return true;
 }
@@ -155,24 +163,35 @@ LS_INLINE void directory_fill(uint32_t *dir, const void *cells, unsigned width, 
   uint64_t next = 0;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t b = (ls_cell_load(cells, width, i) - origin) >> shift;
-    while (next <= b) dir[next++] = (uint32_t)i;
+    while (next <= b)
+      dir[next++] = (uint32_t)i;
   }
   dir[next] = (uint32_t)count;
 }
 
 static ls_status directory_build(ls_list *l, const void *cells) {
-  if (l->count == 0 || !ls_type_is_int(l->schema->cols[0].type)) return LS_OK;
+  if (l->count == 0 || !ls_type_is_int(l->schema->cols[0].type))
+    return LS_OK;
   unsigned w = ls_shape_width(l->shape, 0);
   directory_plan(l, ls_cell_int(cells, w, 0), ls_cell_int(cells, w, l->count - 1));
   uint32_t *dir = ls_block_new(l->mem, (l->u.array.nbuckets + 1) * sizeof *dir, false);
-  if (dir == NULL) return LS_NOMEM;
+  if (dir == NULL)
+    return LS_NOMEM;
   uint64_t origin = (uint64_t)l->u.array.origin;
   uint32_t shift = l->u.array.shift;
   switch (w) {
-  case 0: directory_fill(dir, cells, 0, l->count, origin, shift); break;
-  case 1: directory_fill(dir, cells, 1, l->count, origin, shift); break;
-  case 2: directory_fill(dir, cells, 2, l->count, origin, shift); break;
-  default: directory_fill(dir, cells, 3, l->count, origin, shift); break;
+  case 0:
+    directory_fill(dir, cells, 0, l->count, origin, shift);
+    break;
+  case 1:
+    directory_fill(dir, cells, 1, l->count, origin, shift);
+    break;
+  case 2:
+    directory_fill(dir, cells, 2, l->count, origin, shift);
+    break;
+  default:
+    directory_fill(dir, cells, 3, l->count, origin, shift);
+    break;
   }
   l->u.array.dir = dir;
   return LS_OK;
@@ -191,7 +210,8 @@ ls_status ls_array_adopt(ls_list *l, uint64_t shape, void *const *cols, uint64_t
     return LS_NOMEM;
   }
   l->u.array.cap = cap;
-  for (unsigned c = 0; c < l->schema->ncols; c++) l->col[c] = cols[c];
+  for (unsigned c = 0; c < l->schema->ncols; c++)
+    l->col[c] = cols[c];
   l->room = count;
   l->fresh = false;
   l->version++;
@@ -203,7 +223,8 @@ static bool rows_check(const ls_list *l, char *why, size_t n) {
   ls_val key[2][LS_MAX_KEYS];
   for (uint64_t i = 0; i < l->count; i++) {
     ls_val *now = key[i & 1], *last = key[(i + 1) & 1];
-    for (unsigned c = 0; c < s->nkeys; c++) now[c] = ls_list_get(l, i, c);
+    for (unsigned c = 0; c < s->nkeys; c++)
+      now[c] = ls_list_get(l, i, c);
     if (i > 0 && ls_key_compare(s, l->texts, last, now, s->nkeys) >= 0)
       return ls_check_says(why, n, "rows of an array are out of order");
   }
@@ -215,14 +236,16 @@ static bool directory_check(const ls_list *l, char *why, size_t n) {
   bool wanted = l->count > 0 && ls_type_is_int(l->schema->cols[0].type);
   if ((dir != NULL) != wanted)
     return ls_check_says(why, n, "an array's directory is missing or too many");
-  if (dir == NULL) return true;
+  if (dir == NULL)
+    return true;
   uint64_t width = UINT64_C(1) << l->u.array.shift, buckets = l->u.array.nbuckets;
   if ((uint64_t)l->u.array.origin & (width - 1))
     return ls_check_says(why, n, "an array's origin is not aligned");
   if (dir[0] != 0 || dir[buckets] != l->count)
     return ls_check_says(why, n, "an array's directory does not cover its rows");
   for (uint64_t b = 0; b < buckets; b++) {
-    if (dir[b] > dir[b + 1]) return ls_check_says(why, n, "an array's directory shrinks");
+    if (dir[b] > dir[b + 1])
+      return ls_check_says(why, n, "an array's directory shrinks");
     for (uint64_t i = dir[b]; i < dir[b + 1]; i++)
       if ((ls_list_get(l, i, 0).u - (uint64_t)l->u.array.origin) >> l->u.array.shift != b)
         return ls_check_says(why, n, "a row is in the wrong bucket");
@@ -231,7 +254,8 @@ static bool directory_check(const ls_list *l, char *why, size_t n) {
 }
 
 static bool array_check(const ls_list *l, char *why, size_t n) {
-  if (l->u.array.cap < l->count) return ls_check_says(why, n, "an array's capacity is too small");
+  if (l->u.array.cap < l->count)
+    return ls_check_says(why, n, "an array's capacity is too small");
   return ls_cols_check(l, 0, l->u.array.cap, why, n) && rows_check(l, why, n) &&
          directory_check(l, why, n);
 }

@@ -29,10 +29,10 @@ typedef struct {
 
 /* Order of the text ids that occur in the key columns; both NULL without text keys. */
 typedef struct {
-  uint32_t base_ids;         /* ids of the base that may occur: [0, base_ids) */
+  uint32_t base_ids; /* ids of the base that may occur: [0, base_ids) */
   uint64_t slots, distinct;
-  uint32_t *rank;            /* slots entries, by id; ids of an overlay behind the base's */
-  uint32_t *id;              /* distinct entries, by rank */
+  uint32_t *rank; /* slots entries, by id; ids of an overlay behind the base's */
+  uint32_t *id;   /* distinct entries, by rank */
 } ls_ranks;
 
 typedef struct {

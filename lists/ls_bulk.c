@@ -3,8 +3,7 @@
 
 #include "lists/ls_builder.h"
 
-static void rows_take(ls_list *l, ls_cursor at, void *const *cells,
-                      const unsigned *width) {
+static void rows_take(ls_list *l, ls_cursor at, void *const *cells, const unsigned *width) {
   ls_row h;
   for (uint64_t i = 0; ls_list_next(l, &at, &h); i++)
     for (unsigned c = 0; c < l->schema->ncols; c++)
@@ -20,10 +19,12 @@ static ls_status column_prepend(ls_builder *b, const ls_list *l, unsigned c, uin
     ls_val first = {.i = l->u.dense.base}, last = {.u = first.u + l->u.dense.cap - 1};
     width = ls_width_of(LS_INT, (ls_val){.u = first.u | last.u});
   }
-  if (width < col->width) width = col->width;
+  if (width < col->width)
+    width = col->width;
   uint64_t n = l->count + rows;
   void *cells = ls_block_new(b->mem, (size_t)n << width, false);
-  if (cells == NULL) return LS_NOMEM;
+  if (cells == NULL)
+    return LS_NOMEM;
   ls_cells_widen((char *)cells + ((size_t)l->count << width), width, col->cells, col->width, rows);
   ls_block_drop(col->cells);
   *col = (ls_bcol){cells, n, n, width};
@@ -40,7 +41,8 @@ static ls_status rows_prepend(ls_bulk *k, ls_list *l) {
     cells[c] = k->b->col[c].cells;
     width[c] = k->b->col[c].width;
   }
-  if (st == LS_OK) rows_take(l, at, cells, width);
+  if (st == LS_OK)
+    rows_take(l, at, cells, width);
   return st;
 }
 
@@ -49,9 +51,11 @@ static ls_status columns_trim(const ls_bulk *k) {
   for (unsigned c = 0; c < k->b->schema->ncols; c++) {
     ls_bcol *col = &k->b->col[c];
     col->n = k->n;
-    if (col->cap == k->n) continue;
+    if (col->cap == k->n)
+      continue;
     void *cells = ls_block_grow(col->cells, (size_t)k->n << col->width);
-    if (cells == NULL) return LS_NOMEM;
+    if (cells == NULL)
+      return LS_NOMEM;
     col->cells = cells;
     col->cap = k->n;
   }
@@ -70,10 +74,12 @@ static ls_status columns_adopt(const ls_bulk *k, ls_list *to) {
   void *cells[LS_MAX_COLS];
   ls_builder *b = k->b;
   unsigned ncols = b->schema->ncols;
-  for (unsigned c = 0; c < ncols; c++) cells[c] = b->col[c].cells;
+  for (unsigned c = 0; c < ncols; c++)
+    cells[c] = b->col[c].cells;
   if (b->schema->nkeys > 0) {
     ls_status st = ls_array_adopt(to, shape_of(b, LS_ARRAY), cells, k->n, k->n);
-    if (st != LS_OK) return st;
+    if (st != LS_OK)
+      return st;
   } else {
     to->shape = shape_of(b, LS_FLAT);
     memcpy(to->col, cells, ncols * sizeof *cells);
@@ -82,15 +88,18 @@ static ls_status columns_adopt(const ls_bulk *k, ls_list *to) {
     to->fresh = false;
     to->version++;
   }
-  for (unsigned c = 0; c < ncols; c++) b->col[c].cells = NULL;
+  for (unsigned c = 0; c < ncols; c++)
+    b->col[c].cells = NULL;
   return LS_OK;
 }
 
 /* An array whose keys lie close together is a dense list. */
 static ls_status policy_apply(ls_list *to) {
-  if (to->schema->nkeys != 1 || to->count == 0) return LS_OK;
+  if (to->schema->nkeys != 1 || to->count == 0)
+    return LS_OK;
   int64_t lo = ls_list_get(to, 0, 0).i, hi = ls_list_get(to, to->count - 1, 0).i;
-  if (ls_policy_keyed(to, to->count, lo, hi) != LS_DENSE) return LS_OK;
+  if (ls_policy_keyed(to, to->count, lo, hi) != LS_DENSE)
+    return LS_OK;
   ls_status st = ls_list_relayout(to, LS_DENSE);
   return st == LS_UNSUITABLE ? LS_OK : st;
 }
@@ -99,19 +108,25 @@ static ls_status columns_finish(ls_bulk *k, ls_list *l, ls_list *to) {
   ls_builder *b = k->b;
   ls_status st = k->before > 0 ? rows_prepend(k, l) : columns_trim(k);
   bool sorted = b->schema->nkeys == 0;
-  if (st == LS_OK && !sorted && !ls_lanes_sorted(b, k->n)) st = ls_bulk_sort(k);
-  if (st == LS_OK) st = columns_adopt(k, to);
-  if (st == LS_OK) st = policy_apply(to);
+  if (st == LS_OK && !sorted && !ls_lanes_sorted(b, k->n))
+    st = ls_bulk_sort(k);
+  if (st == LS_OK)
+    st = columns_adopt(k, to);
+  if (st == LS_OK)
+    st = policy_apply(to);
   return st;
 }
 
 /* What the rows cost more than has been paid already. */
 static ls_status budget_take(ls_list *l, uint64_t count) {
-  if (l->budget == NULL) return LS_OK;
+  if (l->budget == NULL)
+    return LS_OK;
   uint64_t bytes = ls_list_logical_bytes(l, count);
-  if (bytes <= l->charged) return LS_OK;
+  if (bytes <= l->charged)
+    return LS_OK;
   int64_t cost = (int64_t)(bytes - l->charged);
-  if (cost > l->budget->left) return LS_LIMIT;
+  if (cost > l->budget->left)
+    return LS_LIMIT;
   l->budget->left -= cost;
   l->charged = bytes;
   return LS_OK;
@@ -128,10 +143,13 @@ static void builder_empty(ls_builder *b) {
 
 static ls_status finish_into(ls_bulk *k, ls_list *l) {
   ls_list *to = ls_list_twin(l);
-  if (to == NULL) return LS_NOMEM;
+  if (to == NULL)
+    return LS_NOMEM;
   ls_status st = columns_finish(k, l, to);
-  if (st == LS_OK) st = ls_undo_note_clear(l);
-  if (st == LS_OK) st = budget_take(l, to->count);
+  if (st == LS_OK)
+    st = ls_undo_note_clear(l);
+  if (st == LS_OK)
+    st = budget_take(l, to->count);
   if (st == LS_OK) {
     ls_list_take_blocks(l, to);
     ls_list_update_room(l);
@@ -142,9 +160,11 @@ static ls_status finish_into(ls_bulk *k, ls_list *l) {
 
 ls_status ls_builder_finish(ls_builder *b, ls_list *l, ls_dup dup, uint64_t *dup_row,
                             uint64_t *first_row) {
-  if (l->frozen) return LS_FROZEN;
+  if (l->frozen)
+    return LS_FROZEN;
   uint64_t rows = ls_builder_rows(b);
-  if (rows > LS_MAX_ROWS - l->count) return LS_LIMIT;
+  if (rows > LS_MAX_ROWS - l->count)
+    return LS_LIMIT;
   if (rows > 0) {
     ls_bulk k = {b, l->count + rows, l->count, dup, UINT64_MAX, UINT64_MAX};
     ls_status st = finish_into(&k, l);
@@ -152,7 +172,8 @@ ls_status ls_builder_finish(ls_builder *b, ls_list *l, ls_dup dup, uint64_t *dup
       *dup_row = k.dup_row - k.before;
       *first_row = k.first_row < k.before ? UINT64_MAX : k.first_row - k.before;
     }
-    if (st != LS_OK) return st;
+    if (st != LS_OK)
+      return st;
   }
   builder_empty(b);
   return LS_OK;

@@ -15,9 +15,22 @@
 #include "lists/ls_radix.h"
 
 static void duplicate_note(ls_bulk *k, uint64_t first, uint64_t later) {
-  if (later >= k->dup_row) return;
+  if (later >= k->dup_row)
+    return;
   k->dup_row = later;
   k->first_row = first;
+}
+
+/* Fewer cells in a column. */
+static ls_status column_cut(ls_bcol *col, uint64_t kept) {
+  if (kept < col->cap) {
+    void *cells = ls_block_grow(col->cells, (size_t)kept << col->width);
+    if (cells == NULL)
+      return LS_NOMEM;
+    col->cells = cells;
+  }
+  col->n = col->cap = kept;
+  return LS_OK;
 }
 
 LS_INLINE void gather(void *to, const void *from, unsigned width, const uint32_t *order,
@@ -26,23 +39,43 @@ LS_INLINE void gather(void *to, const void *from, unsigned width, const uint32_t
     ls_cell_store(to, width, i, ls_cell_load(from, width, order[i]));
 }
 
-/* Replaces the columns by rows order[0 .. kept) of them. */
+/* Replaces the columns by rows order[0 .. kept) of them.  A column that was gathered leaves
+ * its cells to the next one as wide. */
 static ls_status columns_gather(ls_bulk *k, const uint32_t *order, uint64_t kept) {
-  for (unsigned c = 0; c < k->b->schema->ncols; c++) {
+  void *spare[4] = {NULL};
+  ls_status st = LS_OK;
+  for (unsigned c = 0; c < k->b->schema->ncols && st == LS_OK; c++) {
     ls_bcol *col = &k->b->col[c];
-    void *to = ls_block_new(k->b->mem, (size_t)kept << col->width, false);
-    if (to == NULL) return LS_NOMEM;
-    switch (col->width) {
-    case 0: gather(to, col->cells, 0, order, kept); break;
-    case 1: gather(to, col->cells, 1, order, kept); break;
-    case 2: gather(to, col->cells, 2, order, kept); break;
-    default: gather(to, col->cells, 3, order, kept); break;
+    unsigned w = col->width;
+    ls_bcol to = {spare[w], k->n, k->n, w};
+    if (to.cells == NULL)
+      to.cells = ls_block_new(k->b->mem, (size_t)k->n << w, false);
+    if (to.cells == NULL) {
+      st = LS_NOMEM;
+      break;
     }
-    ls_block_drop(col->cells);
-    *col = (ls_bcol){to, kept, kept, col->width};
+    switch (w) {
+    case 0:
+      gather(to.cells, col->cells, 0, order, kept);
+      break;
+    case 1:
+      gather(to.cells, col->cells, 1, order, kept);
+      break;
+    case 2:
+      gather(to.cells, col->cells, 2, order, kept);
+      break;
+    default:
+      gather(to.cells, col->cells, 3, order, kept);
+      break;
+    }
+    spare[w] = col->cells;
+    *col = to;
+    st = column_cut(col, kept);
   }
+  for (unsigned w = 0; w < 4; w++)
+    ls_block_drop(spare[w]);
   k->n = kept;
-  return LS_OK;
+  return st;
 }
 
 /* Which row of a run of equal keys, in order of their numbers, stays. */
@@ -54,7 +87,8 @@ static uint64_t find_word(const void *words, unsigned width, uint64_t n, uint64_
   uint64_t lo = 0;
   while (n > 1) {
     uint64_t half = n / 2;
-    if (ls_cell_load(words, width, lo + half) <= word) lo += half;
+    if (ls_cell_load(words, width, lo + half) <= word)
+      lo += half;
     n -= half;
   }
   return lo;
@@ -80,12 +114,15 @@ static uint64_t words_unique(void *words, unsigned width, uint64_t n, void *agai
 static ls_status find_first_duplicate(ls_bulk *k, const ls_lanes *lanes, const void *again,
                                       unsigned width, uint64_t n_again) {
   uint64_t *seen = ls_mem_alloc(k->b->mem, n_again * sizeof *seen);
-  if (seen == NULL) return LS_NOMEM;
-  for (uint64_t i = 0; i < n_again; i++) seen[i] = UINT64_MAX;
+  if (seen == NULL)
+    return LS_NOMEM;
+  for (uint64_t i = 0; i < n_again; i++)
+    seen[i] = UINT64_MAX;
   for (uint64_t row = 0; row < k->n; row++) {
     uint64_t word = ls_lanes_word(lanes, 0, k->b->schema->nkeys, row);
     uint64_t at = find_word(again, width, n_again, word);
-    if (ls_cell_load(again, width, at) != word) continue;
+    if (ls_cell_load(again, width, at) != word)
+      continue;
     if (seen[at] != UINT64_MAX) {
       duplicate_note(k, seen[at], row);
       break;
@@ -96,15 +133,14 @@ static ls_status find_first_duplicate(ls_bulk *k, const ls_lanes *lanes, const v
   return LS_DUPLICATE;
 }
 
-static ls_status columns_unpack(ls_bulk *k, const ls_lanes *lanes, const void *words, unsigned width,
-                                uint64_t kept) {
+/* The words have all that the columns had: their cells are written over. */
+static ls_status columns_unpack(ls_bulk *k, const ls_lanes *lanes, const void *words,
+                                unsigned width, uint64_t kept) {
   for (unsigned c = 0; c < k->b->schema->ncols; c++) {
     ls_bcol *col = &k->b->col[c];
-    void *to = ls_block_new(k->b->mem, (size_t)kept << col->width, false);
-    if (to == NULL) return LS_NOMEM;
-    ls_lanes_unpack(lanes, c, words, width, kept, to);
-    ls_block_drop(col->cells);
-    *col = (ls_bcol){to, kept, kept, col->width};
+    ls_lanes_unpack(lanes, c, words, width, kept, col->cells);
+    if (column_cut(col, kept) != LS_OK)
+      return LS_NOMEM;
   }
   k->n = kept;
   return LS_OK;
@@ -128,7 +164,8 @@ static ls_status sort_keys(ls_bulk *k, const ls_lanes *lanes) {
       st = find_first_duplicate(k, lanes, tmp, width, n_again);
     ls_mem_free(k->b->mem, tmp, bytes);
     tmp = NULL;
-    if (st == LS_OK) st = columns_unpack(k, lanes, words, width, kept);
+    if (st == LS_OK)
+      st = columns_unpack(k, lanes, words, width, kept);
   }
   ls_mem_free(k->b->mem, tmp, bytes);
   ls_mem_free(k->b->mem, words, bytes);
@@ -140,8 +177,10 @@ static uint64_t places_unique(ls_bulk *k, uint64_t *words, unsigned place_bits) 
   uint64_t kept = 0, mask = (UINT64_C(1) << place_bits) - 1, hi;
   for (uint64_t lo = 0; lo < k->n; lo = hi) {
     uint64_t key = words[lo] >> place_bits;
-    for (hi = lo + 1; hi < k->n && words[hi] >> place_bits == key;) hi++;
-    if (hi - lo > 1) duplicate_note(k, words[lo] & mask, words[lo + 1] & mask);
+    for (hi = lo + 1; hi < k->n && words[hi] >> place_bits == key;)
+      hi++;
+    if (hi - lo > 1)
+      duplicate_note(k, words[lo] & mask, words[lo + 1] & mask);
     uint32_t stays = (uint32_t)(words[kept_of(k, lo, hi)] & mask);
     memcpy((char *)words + kept++ * sizeof stays, &stays, sizeof stays);
   }
@@ -159,7 +198,8 @@ static ls_status sort_places(ls_bulk *k, const ls_lanes *lanes, unsigned place_b
   ls_status st = words != NULL && tmp != NULL ? LS_OK : LS_NOMEM;
   if (st == LS_OK) {
     ls_lanes_pack(lanes, 0, nkeys, place_bits, words, 3);
-    for (uint64_t i = 0; i < k->n; i++) words[i] |= i;
+    for (uint64_t i = 0; i < k->n; i++)
+      words[i] |= i;
     if (ls_radix_cells(3, words, tmp, k->n, place_bits, bits) == tmp) {
       uint64_t *sorted = tmp;
       tmp = words;
@@ -179,12 +219,15 @@ static ls_status sort_places(ls_bulk *k, const ls_lanes *lanes, unsigned place_b
  * last one first.  Returns where they are. */
 static ls_pairs pairs_order(const ls_lanes *lanes, unsigned nkeys, uint64_t n, ls_pairs p,
                             ls_pairs tmp) {
-  for (uint64_t i = 0; i < n; i++) p.mate[i] = (uint32_t)i;
+  for (uint64_t i = 0; i < n; i++)
+    p.mate[i] = (uint32_t)i;
   for (unsigned last = nkeys, first; last > 0; last = first) {
     first = last - 1;
-    while (first > 0 && ls_lanes_bits(lanes, first - 1, last) <= 64) first--;
+    while (first > 0 && ls_lanes_bits(lanes, first - 1, last) <= 64)
+      first--;
     unsigned bits = ls_lanes_bits(lanes, first, last);
-    if (bits == 0) continue;
+    if (bits == 0)
+      continue;
     ls_lanes_pack_order(lanes, first, last, p.mate, p.word);
     ls_pairs sorted = ls_radix_pairs(p, tmp, n, bits);
     if (sorted.word == tmp.word) {
@@ -199,8 +242,10 @@ static uint64_t order_unique(ls_bulk *k, const ls_lanes *lanes, uint32_t *order)
   uint64_t kept = 0, hi;
   for (uint64_t lo = 0; lo < k->n; lo = hi) {
     uint32_t row = order[lo];
-    for (hi = lo + 1; hi < k->n && ls_lanes_equal(lanes, row, order[hi]);) hi++;
-    if (hi - lo > 1) duplicate_note(k, row, order[lo + 1]);
+    for (hi = lo + 1; hi < k->n && ls_lanes_equal(lanes, row, order[hi]);)
+      hi++;
+    if (hi - lo > 1)
+      duplicate_note(k, row, order[lo + 1]);
     order[kept++] = order[kept_of(k, lo, hi)];
   }
   return kept;
@@ -235,9 +280,11 @@ ls_status ls_bulk_sort(ls_bulk *k) {
   const ls_schema *s = k->b->schema;
   ls_lanes lanes;
   ls_status st = ls_lanes_make(&lanes, k->b, k->n);
-  if (st != LS_OK) return st;
+  if (st != LS_OK)
+    return st;
   unsigned bits = ls_lanes_bits(&lanes, 0, s->nkeys), place_bits = 1;
-  while ((k->n - 1) >> place_bits != 0) place_bits++;
+  while ((k->n - 1) >> place_bits != 0)
+    place_bits++;
   if (s->ncols == s->nkeys && bits <= 64)
     st = sort_keys(k, &lanes);
   else if (bits + place_bits <= 64)

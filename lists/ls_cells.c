@@ -3,13 +3,18 @@
 
 uint64_t ls_cells_bound(const void *cells, unsigned width, uint64_t lo, uint64_t hi, int64_t key,
                         bool after) {
-  if (after && key == INT64_MAX) return hi;
+  if (after && key == INT64_MAX)
+    return hi;
   key += after;
   switch (width) {
-  case 0: return ls_cells_lower(cells, 0, lo, hi, key);
-  case 1: return ls_cells_lower(cells, 1, lo, hi, key);
-  case 2: return ls_cells_lower(cells, 2, lo, hi, key);
-  default: return ls_cells_lower(cells, 3, lo, hi, key);
+  case 0:
+    return ls_cells_lower(cells, 0, lo, hi, key);
+  case 1:
+    return ls_cells_lower(cells, 1, lo, hi, key);
+  case 2:
+    return ls_cells_lower(cells, 2, lo, hi, key);
+  default:
+    return ls_cells_lower(cells, 3, lo, hi, key);
   }
 }
 
@@ -20,7 +25,8 @@ uint64_t ls_pairs_bound(const void *a, unsigned wa, const void *b, unsigned wb, 
   uint64_t lo = ls_cells_bound(a, wa, 0, hi, x, false), end = lo;
   for (uint64_t step = 1; end < hi && ls_cell_int(a, wa, end) == x; step *= 2)
     end = end + step < hi ? end + step : hi;
-  if (end == lo) return lo;
+  if (end == lo)
+    return lo;
   end = ls_cells_bound(a, wa, lo, end, x, true);
   return ls_cells_bound(b, wb, lo, end, key[1].i, after);
 }
@@ -62,10 +68,12 @@ static uint64_t run_end(const ls_keycols *k, unsigned c, uint64_t lo, uint64_t h
 uint64_t ls_keycols_bound(const ls_keycols *k, uint64_t lo, uint64_t hi, unsigned from,
                           const ls_val *key, unsigned n, bool after) {
   for (unsigned c = from; c < n; c++) {
-    if (c + 1 == n) return column_bound(k, c, lo, hi, key[c], after);
+    if (c + 1 == n)
+      return column_bound(k, c, lo, hi, key[c], after);
     lo = column_bound(k, c, lo, hi, key[c], false);
     hi = run_end(k, c, lo, hi, key[c]);
-    if (lo == hi) return lo;
+    if (lo == hi)
+      return lo;
   }
   return after ? hi : lo;
 }

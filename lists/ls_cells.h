@@ -19,7 +19,8 @@ LS_INLINE int64_t ls_cell_int(const void *cells, unsigned width, uint64_t at) {
 LS_INLINE uint64_t ls_cells_lower(const void *cells, unsigned width, uint64_t lo, uint64_t hi,
                                   int64_t key) {
   uint64_t len = hi - lo;
-  if (len == 0) return lo;
+  if (len == 0)
+    return lo;
   while (len > 1) {
     uint64_t half = len / 2;
     lo += half & -(uint64_t)(ls_cell_int(cells, width, lo + half - 1) < key);

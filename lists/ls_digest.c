@@ -25,8 +25,17 @@ static void hash_flush(hasher *x) {
 }
 
 static void hash_word(hasher *x, uint64_t v) {
-  if (x->n + 8 > BUFFER) hash_flush(x);
-  for (unsigned i = 0; i < 8; i++) x->buffer[x->n + i] = (unsigned char)(v >> (8 * i));
+  if (x->n + 8 > BUFFER)
+    hash_flush(x);
+  unsigned char *p = x->buffer + x->n; /* eight stores that compilers make one of */
+  p[0] = (unsigned char)v;
+  p[1] = (unsigned char)(v >> 8);
+  p[2] = (unsigned char)(v >> 16);
+  p[3] = (unsigned char)(v >> 24);
+  p[4] = (unsigned char)(v >> 32);
+  p[5] = (unsigned char)(v >> 40);
+  p[6] = (unsigned char)(v >> 48);
+  p[7] = (unsigned char)(v >> 56);
   x->n += 8;
 }
 
@@ -34,7 +43,8 @@ static void hash_text(hasher *x, const ls_texts *tx, uint32_t id) {
   size_t len;
   const char *bytes = ls_texts_get(tx, id, &len);
   hash_word(x, len);
-  if (len > BUFFER - x->n) hash_flush(x);
+  if (len > BUFFER - x->n)
+    hash_flush(x);
   if (len > BUFFER) {
     x->hash = XXH3_64bits_withSeed(bytes, len, x->hash);
   } else {
@@ -59,9 +69,12 @@ static bool next_by_scan(const ls_list *l, const ls_val *last, ls_row *h, ls_val
   bool found = false;
   for (ls_row at = 0; at < l->count; at++) {
     ls_val here[LS_MAX_KEYS];
-    for (unsigned c = 0; c < n; c++) here[c] = ls_list_get(l, at, c);
-    if (last != NULL && ls_key_compare(l->schema, l->texts, here, last, n) <= 0) continue;
-    if (found && ls_key_compare(l->schema, l->texts, here, key, n) >= 0) continue;
+    for (unsigned c = 0; c < n; c++)
+      here[c] = ls_list_get(l, at, c);
+    if (last != NULL && ls_key_compare(l->schema, l->texts, here, last, n) <= 0)
+      continue;
+    if (found && ls_key_compare(l->schema, l->texts, here, key, n) >= 0)
+      continue;
     memcpy(key, here, n * sizeof *key);
     *h = at;
     found = true;
@@ -93,10 +106,13 @@ static bool hash_in_order(hasher *x, const ls_list *l) {
     st = ls_list_seek(own, NULL, &LS_WHOLE, &c);
   } else {
     st = ls_ops(l)->bound(own, l->texts, NULL, 0, false, &c.next);
-    if (st == LS_OK) st = ls_ops(l)->bound(own, l->texts, NULL, 0, true, &c.end);
+    if (st == LS_OK)
+      st = ls_ops(l)->bound(own, l->texts, NULL, 0, true, &c.end);
   }
-  if (st != LS_OK) return false;
-  while (ls_ops(l)->next(l, &c, &h)) hash_row(x, l, h);
+  if (st != LS_OK)
+    return false;
+  while (ls_ops(l)->next(l, &c, &h))
+    hash_row(x, l, h);
   return true;
 }
 
@@ -105,7 +121,8 @@ uint64_t ls_list_digest(const ls_list *l, uint64_t seed) {
   x.hash = seed;
   x.n = 0;
   hash_word(&x, l->count);
-  if (!hash_in_order(&x, l)) hash_by_scan(&x, l);
+  if (!hash_in_order(&x, l))
+    hash_by_scan(&x, l);
   hash_flush(&x);
   return x.hash;
 }

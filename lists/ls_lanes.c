@@ -21,8 +21,8 @@ static uint64_t slot_of(const ls_ranks *r, uint64_t id) {
 }
 
 /* Numbers of rows from .. from + n - 1, or of the rows that order names; nothing taken off. */
-LS_INLINE void ints_numbers(const void *cells, unsigned width, uint64_t from,
-                            const uint32_t *order, unsigned n, uint64_t *out) {
+LS_INLINE void ints_numbers(const void *cells, unsigned width, uint64_t from, const uint32_t *order,
+                            unsigned n, uint64_t *out) {
   for (unsigned i = 0; i < n; i++)
     out[i] = ls_cell_load(cells, width, order != NULL ? order[from + i] : from + i) ^ TOP;
 }
@@ -30,20 +30,30 @@ LS_INLINE void ints_numbers(const void *cells, unsigned width, uint64_t from,
 static void lane_cells(const ls_lane *a, uint64_t from, const uint32_t *order, unsigned n,
                        uint64_t *out) {
   switch (a->width) {
-  case 0: ints_numbers(a->cells, 0, from, order, n, out); break;
-  case 1: ints_numbers(a->cells, 1, from, order, n, out); break;
-  case 2: ints_numbers(a->cells, 2, from, order, n, out); break;
-  default: ints_numbers(a->cells, 3, from, order, n, out); break;
+  case 0:
+    ints_numbers(a->cells, 0, from, order, n, out);
+    break;
+  case 1:
+    ints_numbers(a->cells, 1, from, order, n, out);
+    break;
+  case 2:
+    ints_numbers(a->cells, 2, from, order, n, out);
+    break;
+  default:
+    ints_numbers(a->cells, 3, from, order, n, out);
+    break;
   }
 }
 
-static void lane_numbers(const ls_lane *a, const ls_ranks *r, uint64_t from,
-                         const uint32_t *order, unsigned n, uint64_t *out) {
+static void lane_numbers(const ls_lane *a, const ls_ranks *r, uint64_t from, const uint32_t *order,
+                         unsigned n, uint64_t *out) {
   lane_cells(a, from, order, n, out);
   if (a->type == LS_REAL)
-    for (unsigned i = 0; i < n; i++) out[i] = real_number(out[i] ^ TOP);
+    for (unsigned i = 0; i < n; i++)
+      out[i] = real_number(out[i] ^ TOP);
   if (a->type == LS_TEXT)
-    for (unsigned i = 0; i < n; i++) out[i] = r->rank[slot_of(r, out[i] ^ TOP)];
+    for (unsigned i = 0; i < n; i++)
+      out[i] = r->rank[slot_of(r, out[i] ^ TOP)];
 }
 
 static ls_lane lane_of(const ls_builder *b, unsigned c) {
@@ -57,9 +67,11 @@ static unsigned block_rows(uint64_t from, uint64_t n) {
 /* same[i]: rows i and i + 1 of the block agree so far.  False: out of order. */
 static bool texts_in_order(const ls_builder *b, const uint64_t *v, unsigned n, uint8_t *same) {
   for (unsigned i = 0; i < n; i++) {
-    if (!same[i]) continue;
+    if (!same[i])
+      continue;
     int order = ls_texts_compare(b->texts, (uint32_t)(v[i] ^ TOP), (uint32_t)(v[i + 1] ^ TOP));
-    if (order > 0) return false;
+    if (order > 0)
+      return false;
     same[i] = order == 0;
   }
   return true;
@@ -89,16 +101,19 @@ static bool block_sorted(const ls_builder *b, uint64_t from, unsigned n) {
       lane_numbers(&a, NULL, from, NULL, n + 1, v);
       ok = numbers_in_order(v, n, same);
     }
-    if (!ok) return false;
+    if (!ok)
+      return false;
   }
   for (unsigned i = 0; i < n; i++)
-    if (same[i]) return false;
+    if (same[i])
+      return false;
   return true;
 }
 
 bool ls_lanes_sorted(const ls_builder *b, uint64_t n) {
   for (uint64_t from = 0; from + 1 < n; from += BLOCK)
-    if (!block_sorted(b, from, block_rows(from, n - 1))) return false;
+    if (!block_sorted(b, from, block_rows(from, n - 1)))
+      return false;
   return true;
 }
 
@@ -107,14 +122,16 @@ static void ids_bound(const ls_lanes *k, uint64_t *base, uint64_t *own) {
   uint64_t v[BLOCK];
   *base = *own = 0;
   for (unsigned c = 0; c < k->b->schema->nkeys; c++) {
-    if (k->lane[c].type != LS_TEXT) continue;
+    if (k->lane[c].type != LS_TEXT)
+      continue;
     for (uint64_t from = 0; from < k->n; from += BLOCK) {
       unsigned n = block_rows(from, k->n);
       lane_cells(&k->lane[c], from, NULL, n, v);
       for (unsigned i = 0; i < n; i++) {
         uint64_t id = v[i] ^ TOP, *most = id < LS_TEXT_OVERLAY ? base : own;
         uint64_t end = (id < LS_TEXT_OVERLAY ? id : id - LS_TEXT_OVERLAY) + 1;
-        if (end > *most) *most = end;
+        if (end > *most)
+          *most = end;
       }
     }
   }
@@ -124,7 +141,8 @@ static void ids_bound(const ls_lanes *k, uint64_t *base, uint64_t *own) {
 static uint64_t ids_mark(const ls_lanes *k, uint32_t *rank) {
   uint64_t v[BLOCK], distinct = 0;
   for (unsigned c = 0; c < k->b->schema->nkeys; c++) {
-    if (k->lane[c].type != LS_TEXT) continue;
+    if (k->lane[c].type != LS_TEXT)
+      continue;
     for (uint64_t from = 0; from < k->n; from += BLOCK) {
       unsigned n = block_rows(from, k->n);
       lane_cells(&k->lane[c], from, NULL, n, v);
@@ -143,7 +161,8 @@ static void ranks_number(ls_ranks *r, const ls_texts *tx) {
   uint32_t ranks = 0;
   for (uint64_t i = 0; i < r->distinct; i++) {
     uint32_t id = r->id[i];
-    if (ranks == 0 || ls_texts_compare(tx, r->id[ranks - 1], id) != 0) r->id[ranks++] = id;
+    if (ranks == 0 || ls_texts_compare(tx, r->id[ranks - 1], id) != 0)
+      r->id[ranks++] = id;
     r->rank[slot_of(r, id)] = ranks - 1;
   }
 }
@@ -152,20 +171,24 @@ static ls_status ranks_make(ls_lanes *k) {
   ls_ranks *r = &k->ranks;
   uint64_t base, own;
   ids_bound(k, &base, &own);
-  if (base + own == 0) return LS_OK;
+  if (base + own == 0)
+    return LS_OK;
   r->base_ids = (uint32_t)base;
   r->slots = base + own;
   r->rank = ls_mem_zalloc(k->b->mem, r->slots * sizeof *r->rank);
-  if (r->rank == NULL) return LS_NOMEM;
+  if (r->rank == NULL)
+    return LS_NOMEM;
   r->distinct = ids_mark(k, r->rank);
   r->id = ls_mem_alloc(k->b->mem, r->distinct * sizeof *r->id);
-  if (r->id == NULL) return LS_NOMEM;
+  if (r->id == NULL)
+    return LS_NOMEM;
   uint64_t n = 0;
   for (uint64_t slot = 0; slot < r->slots; slot++)
     if (r->rank[slot] != 0)
       r->id[n++] = (uint32_t)(slot < base ? slot : slot - base + LS_TEXT_OVERLAY);
   ls_status st = ls_radix_texts(k->b->mem, k->b->texts, r->id, n);
-  if (st == LS_OK) ranks_number(r, k->b->texts);
+  if (st == LS_OK)
+    ranks_number(r, k->b->texts);
   return st;
 }
 
@@ -180,19 +203,22 @@ static void lane_measure(ls_lane *a, const ls_ranks *r, uint64_t rows) {
     }
   }
   a->lo = lo;
-  for (a->bits = 0; a->bits < 64 && (hi - lo) >> a->bits != 0;) a->bits++;
+  for (a->bits = 0; a->bits < 64 && (hi - lo) >> a->bits != 0;)
+    a->bits++;
 }
 
 ls_status ls_lanes_make(ls_lanes *k, const ls_builder *b, uint64_t n) {
   memset(k, 0, sizeof *k);
   k->b = b;
   k->n = n;
-  for (unsigned c = 0; c < b->schema->nkeys; c++) k->lane[c] = lane_of(b, c);
+  for (unsigned c = 0; c < b->schema->nkeys; c++)
+    k->lane[c] = lane_of(b, c);
   if (ranks_make(k) != LS_OK) {
     ls_lanes_free(k);
     return LS_NOMEM;
   }
-  for (unsigned c = 0; c < b->schema->nkeys; c++) lane_measure(&k->lane[c], &k->ranks, n);
+  for (unsigned c = 0; c < b->schema->nkeys; c++)
+    lane_measure(&k->lane[c], &k->ranks, n);
   return LS_OK;
 }
 
@@ -204,7 +230,8 @@ void ls_lanes_free(ls_lanes *k) {
 
 unsigned ls_lanes_bits(const ls_lanes *k, unsigned first, unsigned last) {
   unsigned bits = 0;
-  for (unsigned i = first; i < last; i++) bits += k->lane[i].bits;
+  for (unsigned i = first; i < last; i++)
+    bits += k->lane[i].bits;
   return bits;
 }
 
@@ -217,10 +244,12 @@ static void block_pack(const ls_lanes *k, unsigned first, unsigned last, unsigne
   unsigned shift = low + ls_lanes_bits(k, first, last);
   for (unsigned i = first; i < last; i++) {
     const ls_lane *a = &k->lane[i];
-    if (a->bits == 0) continue;
+    if (a->bits == 0)
+      continue;
     shift -= a->bits;
     lane_numbers(a, &k->ranks, from, order, n, v);
-    for (unsigned j = 0; j < n; j++) words[j] |= (v[j] - a->lo) << shift;
+    for (unsigned j = 0; j < n; j++)
+      words[j] |= (v[j] - a->lo) << shift;
   }
 }
 
@@ -233,7 +262,8 @@ void ls_lanes_pack(const ls_lanes *k, unsigned first, unsigned last, unsigned lo
     if (width == 3)
       memcpy((uint64_t *)words + from, block, n * sizeof *block);
     else
-      for (unsigned i = 0; i < n; i++) ((uint32_t *)words)[from + i] = (uint32_t)block[i];
+      for (unsigned i = 0; i < n; i++)
+        ((uint32_t *)words)[from + i] = (uint32_t)block[i];
   }
 }
 
@@ -269,7 +299,8 @@ bool ls_lanes_equal(const ls_lanes *k, uint64_t row, uint64_t other) {
     uint64_t x, y;
     lane_numbers(&k->lane[i], &k->ranks, row, NULL, 1, &x);
     lane_numbers(&k->lane[i], &k->ranks, other, NULL, 1, &y);
-    if (x != y) return false;
+    if (x != y)
+      return false;
   }
   return true;
 }

@@ -30,10 +30,12 @@ static inline unsigned digit_of(uint64_t word, unsigned shift, uint64_t mask) {
 
 LS_INLINE void digits_count(digits *d, const void *cells, unsigned width) {
   uint64_t mask = (UINT64_C(1) << d->bits) - 1;
-  for (unsigned i = 0; i < d->n; i++) memset(d->count[i], 0, (mask + 1) * sizeof(uint32_t));
+  for (unsigned i = 0; i < d->n; i++)
+    memset(d->count[i], 0, (mask + 1) * sizeof(uint32_t));
   for (uint64_t at = 0; at < d->n_words; at++) {
     uint64_t word = ls_cell_load(cells, width, at) >> d->low;
-    for (unsigned i = 0; i < d->n; i++, word >>= d->bits) d->count[i][word & mask]++;
+    for (unsigned i = 0; i < d->n; i++, word >>= d->bits)
+      d->count[i][word & mask]++;
   }
 }
 
@@ -42,7 +44,8 @@ static bool digit_positions(digits *d, unsigned i) {
   uint32_t *count = d->count[i], sum = 0;
   for (uint64_t v = 0; v <= (UINT64_C(1) << d->bits) - 1; v++) {
     uint32_t here = count[v];
-    if (here == d->n_words) return false;
+    if (here == d->n_words)
+      return false;
     count[v] = sum;
     sum += here;
   }
@@ -70,7 +73,8 @@ LS_INLINE void *cells_sort(unsigned width, void *cells, void *tmp, uint64_t n, u
   digits_count(&d, cells, width);
   uint64_t mask = (UINT64_C(1) << d.bits) - 1;
   for (unsigned i = 0; i < d.n; i++) {
-    if (!digit_positions(&d, i)) continue;
+    if (!digit_positions(&d, i))
+      continue;
     uint32_t *to = d.count[i];
     unsigned shift = low + i * d.bits;
     for (uint64_t at = 0; at < n; at++) {
@@ -113,7 +117,8 @@ ls_pairs ls_radix_pairs(ls_pairs p, ls_pairs tmp, uint64_t n, unsigned bits) {
   digits_count(&d, p.word, 3);
   uint64_t mask = (UINT64_C(1) << d.bits) - 1;
   for (unsigned i = 0; i < d.n; i++) {
-    if (!digit_positions(&d, i)) continue;
+    if (!digit_positions(&d, i))
+      continue;
     uint32_t *to = d.count[i];
     for (uint64_t at = 0; at < n; at++) {
       uint64_t word = p.word[at];
@@ -130,7 +135,8 @@ ls_pairs ls_radix_pairs(ls_pairs p, ls_pairs tmp, uint64_t n, unsigned bits) {
 
 /* ids[0 .. n) by all their bytes; tmp has room for half of them. */
 static void texts_merge_sort(const ls_texts *tx, uint32_t *ids, uint32_t *tmp, uint64_t n) {
-  if (n < 2) return;
+  if (n < 2)
+    return;
   uint64_t half = n / 2, i = 0, j = half, to = 0;
   texts_merge_sort(tx, ids, tmp, half);
   texts_merge_sort(tx, ids + half, tmp, n - half);
@@ -145,31 +151,36 @@ static uint64_t text_head(const ls_texts *tx, uint32_t id) {
   size_t len;
   const unsigned char *bytes = (const unsigned char *)ls_texts_get(tx, id, &len);
   uint64_t head = 0;
-  for (unsigned i = 0; i < 8; i++) head = head << 8 | (i < len ? bytes[i] : 0);
+  for (unsigned i = 0; i < 8; i++)
+    head = head << 8 | (i < len ? bytes[i] : 0);
   return head;
 }
 
 static void texts_sort_with(const ls_texts *tx, uint32_t *ids, uint64_t n, uint64_t *words,
                             uint32_t *mates) {
   ls_pairs p = {words, ids}, tmp = {words + n, mates};
-  for (uint64_t i = 0; i < n; i++) words[i] = text_head(tx, ids[i]);
+  for (uint64_t i = 0; i < n; i++)
+    words[i] = text_head(tx, ids[i]);
   p = ls_radix_pairs(p, tmp, n, 64);
   if (p.mate != ids) {
     memcpy(ids, p.mate, n * sizeof *ids);
     p.mate = ids;
   }
   for (uint64_t lo = 0, hi; lo < n; lo = hi) {
-    for (hi = lo + 1; hi < n && p.word[hi] == p.word[lo];) hi++;
+    for (hi = lo + 1; hi < n && p.word[hi] == p.word[lo];)
+      hi++;
     texts_merge_sort(tx, ids + lo, mates, hi - lo);
   }
 }
 
 ls_status ls_radix_texts(ls_mem *m, const ls_texts *tx, uint32_t *ids, uint64_t n) {
-  if (n < 2) return LS_OK;
+  if (n < 2)
+    return LS_OK;
   uint64_t *words = ls_mem_alloc(m, 2 * n * sizeof *words);
   uint32_t *mates = ls_mem_alloc(m, n * sizeof *mates);
   bool ok = words != NULL && mates != NULL;
-  if (ok) texts_sort_with(tx, ids, n, words, mates);
+  if (ok)
+    texts_sort_with(tx, ids, n, words, mates);
   ls_mem_free(m, words, 2 * n * sizeof *words);
   ls_mem_free(m, mates, n * sizeof *mates);
   return ok ? LS_OK : LS_NOMEM;

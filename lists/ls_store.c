@@ -35,18 +35,21 @@ struct ls_snapshot {
 
 static core *core_new(ls_mem *mem, const ls_policy *policy) {
   core *c = ls_mem_alloc(mem, sizeof *c);
-  if (c == NULL) return NULL;
+  if (c == NULL)
+    return NULL;
   atomic_init(&c->holders, 1);
   c->mem = mem;
   c->policy = policy != NULL ? *policy : ls_policy_default;
   c->texts = ls_texts_new(mem);
-  if (c->texts != NULL) return c;
+  if (c->texts != NULL)
+    return c;
   ls_mem_free(mem, c, sizeof *c);
   return NULL;
 }
 
 static void core_drop(core *c) {
-  if (c == NULL || atomic_fetch_sub_explicit(&c->holders, 1, memory_order_acq_rel) != 1) return;
+  if (c == NULL || atomic_fetch_sub_explicit(&c->holders, 1, memory_order_acq_rel) != 1)
+    return;
   ls_texts_delete(c->texts);
   ls_mem_free(c->mem, c, sizeof *c);
 }
@@ -58,10 +61,12 @@ static bool store_fill(ls_store *s, const ls_schema *const *schemas, ls_mem *mem
                        const ls_policy *policy) {
   s->core = core_new(mem, policy);
   s->undo = ls_undo_new(mem);
-  if (s->core == NULL || s->undo == NULL) return false;
+  if (s->core == NULL || s->undo == NULL)
+    return false;
   for (unsigned i = 0; i < s->n; i++) {
     ls_list *l = ls_list_new(schemas[i], mem, s->core->texts, &s->core->policy, NULL);
-    if (l == NULL) return false;
+    if (l == NULL)
+      return false;
     l->stored = true;
     s->list[i] = l;
   }
@@ -71,10 +76,13 @@ static bool store_fill(ls_store *s, const ls_schema *const *schemas, ls_mem *mem
 ls_store *ls_store_new(const ls_schema *const *schemas, unsigned n, ls_mem *mem,
                        const ls_policy *policy) {
   ls_store *s = ls_mem_zalloc(mem, store_bytes(n));
-  if (s == NULL) return NULL;
+  if (s == NULL)
+    return NULL;
   s->n = n;
-  if (store_fill(s, schemas, mem, policy)) return s;
-  for (unsigned i = 0; i < n; i++) ls_list_delete(s->list[i]);
+  if (store_fill(s, schemas, mem, policy))
+    return s;
+  for (unsigned i = 0; i < n; i++)
+    ls_list_delete(s->list[i]);
   ls_undo_delete(s->undo);
   core_drop(s->core);
   ls_mem_free(mem, s, store_bytes(n));
@@ -82,10 +90,13 @@ ls_store *ls_store_new(const ls_schema *const *schemas, unsigned n, ls_mem *mem,
 }
 
 void ls_store_delete(ls_store *s) {
-  if (s == NULL) return;
-  if (s->in_event) ls_store_rollback(s);
+  if (s == NULL)
+    return;
+  if (s->in_event)
+    ls_store_rollback(s);
   ls_mem *mem = s->core->mem;
-  for (unsigned i = 0; i < s->n; i++) ls_list_delete(s->list[i]);
+  for (unsigned i = 0; i < s->n; i++)
+    ls_list_delete(s->list[i]);
   ls_undo_delete(s->undo);
   core_drop(s->core);
   ls_mem_free(mem, s, store_bytes(s->n));
@@ -96,7 +107,8 @@ ls_list *ls_store_list(ls_store *s, unsigned i) { return s->list[i]; }
 ls_texts *ls_store_texts(ls_store *s) { return s->core->texts; }
 
 ls_status ls_store_begin(ls_store *s, ls_budget *budget) {
-  if (s->in_event) return LS_UNSUITABLE;
+  if (s->in_event)
+    return LS_UNSUITABLE;
   s->in_event = true;
   s->texts_before = ls_texts_count(s->core->texts);
   for (unsigned i = 0; i < s->n; i++) {
@@ -115,7 +127,8 @@ static void event_end(ls_store *s) {
 }
 
 void ls_store_commit(ls_store *s) {
-  if (!s->in_event) return;
+  if (!s->in_event)
+    return;
   event_end(s);
   ls_undo_tidy(s->undo, false);
   ls_undo_forget(s->undo);
@@ -124,7 +137,8 @@ void ls_store_commit(ls_store *s) {
 /* The event's texts go as well, where nobody can have met one: readers of snapshots on other
  * threads may have made overlays while it ran. */
 void ls_store_rollback(ls_store *s) {
-  if (!s->in_event) return;
+  if (!s->in_event)
+    return;
   ls_undo_play(s->undo);
   event_end(s);
   ls_undo_tidy(s->undo, true);
@@ -135,10 +149,12 @@ void ls_store_rollback(ls_store *s) {
 }
 
 ls_status ls_store_swap(ls_store *s, unsigned i, ls_list *l) {
-  if (s->in_event || l->frozen) return LS_UNSUITABLE;
+  if (s->in_event || l->frozen)
+    return LS_UNSUITABLE;
   if (ls_shape_layout(l->shape) == LS_HASH) {
     ls_status st = ls_list_relayout(l, LS_TREE);
-    if (st != LS_OK) return st;
+    if (st != LS_OK)
+      return st;
   }
   ls_list_take_blocks(s->list[i], l);
   return LS_OK;
@@ -146,13 +162,15 @@ ls_status ls_store_swap(ls_store *s, unsigned i, ls_list *l) {
 
 uint64_t ls_store_digest(const ls_store *s) {
   uint64_t digest = 0;
-  for (unsigned i = 0; i < s->n; i++) digest = ls_list_digest(s->list[i], digest);
+  for (unsigned i = 0; i < s->n; i++)
+    digest = ls_list_digest(s->list[i], digest);
   return digest;
 }
 
 ls_list *ls_list_share(ls_list *l) {
   ls_list *copy = ls_list_new(l->schema, l->mem, l->texts, l->policy, NULL);
-  if (copy == NULL) return NULL;
+  if (copy == NULL)
+    return NULL;
   copy->shape = l->shape;
   copy->version = l->version;
   copy->count = l->count;
@@ -164,9 +182,11 @@ ls_list *ls_list_share(ls_list *l) {
   copy->frozen = true;
   ls_ops(l)->share(l, copy);
   ls_list_update_room(copy);
-  if (l->frozen || l->fresh) return copy;
+  if (l->frozen || l->fresh)
+    return copy;
   l->shared = true;
-  if (ls_shape_layout(l->shape) == LS_TREE) l->u.tree.epoch++;
+  if (ls_shape_layout(l->shape) == LS_TREE)
+    l->u.tree.epoch++;
   ls_list_update_room(l);
   return copy;
 }
@@ -180,20 +200,23 @@ static ls_status share_part(ls_list *copy) {
 ls_list *ls_list_freeze(ls_list *l) {
   bool was_shared = l->shared;
   ls_list *copy = ls_list_share(l);
-  if (copy == NULL || l->undo == NULL) return copy;
+  if (copy == NULL || l->undo == NULL)
+    return copy;
   ls_status st = share_part(copy);
   if (st != LS_OK) {
     ls_list_delete(copy);
     copy = NULL;
   }
   l->shared = was_shared;
-  if (ls_shape_layout(l->shape) == LS_TREE && !l->fresh) l->u.tree.epoch--;
+  if (ls_shape_layout(l->shape) == LS_TREE && !l->fresh)
+    l->u.tree.epoch--;
   return copy;
 }
 
 static ls_snapshot *snapshot_of(ls_store *s) {
   ls_snapshot *p = ls_mem_zalloc(s->core->mem, snapshot_bytes(s->n));
-  if (p == NULL) return NULL;
+  if (p == NULL)
+    return NULL;
   atomic_init(&p->holders, 1);
   p->core = s->core;
   atomic_fetch_add_explicit(&s->core->holders, 1, memory_order_relaxed);
@@ -202,11 +225,13 @@ static ls_snapshot *snapshot_of(ls_store *s) {
 }
 
 ls_snapshot *ls_snapshot_take(ls_store *s) {
-  if (s->in_event) return NULL;
+  if (s->in_event)
+    return NULL;
   ls_snapshot *p = snapshot_of(s);
   for (unsigned i = 0; p != NULL && i < s->n; i++) {
     p->list[i] = ls_list_share(s->list[i]);
-    if (p->list[i] != NULL) continue;
+    if (p->list[i] != NULL)
+      continue;
     ls_snapshot_release(p);
     p = NULL;
   }
@@ -219,9 +244,11 @@ ls_snapshot *ls_snapshot_hold(ls_snapshot *s) {
 }
 
 void ls_snapshot_release(ls_snapshot *s) {
-  if (s == NULL || atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) != 1) return;
+  if (s == NULL || atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) != 1)
+    return;
   core *c = s->core;
-  for (unsigned i = 0; i < s->n; i++) ls_list_delete(s->list[i]);
+  for (unsigned i = 0; i < s->n; i++)
+    ls_list_delete(s->list[i]);
   ls_mem_free(c->mem, s, snapshot_bytes(s->n));
   core_drop(c);
 }
@@ -231,6 +258,7 @@ ls_texts *ls_snapshot_texts(ls_snapshot *s) { return s->core->texts; }
 
 uint64_t ls_snapshot_digest(const ls_snapshot *s) {
   uint64_t digest = 0;
-  for (unsigned i = 0; i < s->n; i++) digest = ls_list_digest(s->list[i], digest);
+  for (unsigned i = 0; i < s->n; i++)
+    digest = ls_list_digest(s->list[i], digest);
   return digest;
 }

@@ -102,8 +102,8 @@ void ls_inner_close(const ls_list *l, ls_inner *in, unsigned at);
 void ls_sep_get(const ls_list *l, const ls_inner *in, unsigned i, ls_val *key);
 void ls_sep_set(const ls_list *l, ls_inner *in, unsigned i, const ls_val *key);
 /* Entries [from, from + n) of src: children, rows, and the n - 1 separators between them. */
-void ls_inner_copy(const ls_list *l, ls_inner *dst, unsigned at, const ls_inner *src,
-                   unsigned from, unsigned n);
+void ls_inner_copy(const ls_list *l, ls_inner *dst, unsigned at, const ls_inner *src, unsigned from,
+                   unsigned n);
 /* Offsets and leaf size for the widths of shape; NULL: no memory. */
 uint32_t *ls_leaf_offsets(const ls_list *l, uint64_t shape, uint32_t *leaf_bytes);
 
@@ -114,7 +114,7 @@ ls_probe ls_probe_make(const ls_list *l, const ls_texts *tx, const ls_val *key, 
 void ls_path_find(const ls_list *l, const ls_probe *p, ls_path *path);
 void ls_path_to_row(const ls_list *l, ls_row h, ls_path *path);
 /* The position as a cursor has it: at a row, or 0 past the end. */
-uint64_t ls_path_normal(const ls_list *l, ls_path *path);
+uint64_t ls_path_normal(const ls_path *path);
 /* Makes every node of the path writable; on LS_NOMEM the list is as it was, but handles may
  * have moved. */
 ls_status ls_path_own(ls_list *l, ls_path *path);

@@ -22,7 +22,8 @@ static bool level_new(const ls_list *l, level *v, uint64_t n) {
   v->n = 0;
   v->node = ls_mem_alloc(l->mem, n * sizeof *v->node);
   v->first = ls_mem_alloc(l->mem, (n + 1) * sizeof *v->first);
-  if (v->node != NULL && v->first != NULL) return true;
+  if (v->node != NULL && v->first != NULL)
+    return true;
   ls_mem_free(l->mem, v->node, n * sizeof *v->node);
   ls_mem_free(l->mem, v->first, (n + 1) * sizeof *v->first);
   return false;
@@ -34,7 +35,8 @@ static void level_free(const ls_list *l, level *v, uint64_t room) {
 }
 
 static void nodes_release(const ls_list *l, level *v, uint64_t from, unsigned height) {
-  for (uint64_t i = from; i < v->n; i++) ls_node_release(l, v->node[i], height);
+  for (uint64_t i = from; i < v->n; i++)
+    ls_node_release(l, v->node[i], height);
 }
 
 static ls_status leaves_build(const ls_list *l, const void *const *cols, uint64_t count, level *v,
@@ -67,15 +69,17 @@ static void sep_from_columns(const ls_list *l, const void *const *cols, uint64_t
   ls_sep_set(l, in, i, key);
 }
 
-static ls_inner *inner_build(const ls_list *l, const void *const *cols, const level *v,
-                             uint64_t lo, uint64_t hi) {
+static ls_inner *inner_build(const ls_list *l, const void *const *cols, const level *v, uint64_t lo,
+                             uint64_t hi) {
   ls_inner *in = ls_inner_new(l);
-  if (in == NULL) return NULL;
+  if (in == NULL)
+    return NULL;
   for (uint64_t i = lo; i < hi; i++) {
     unsigned at = (unsigned)(i - lo);
     in->child[at] = v->node[i];
     in->rows[at] = (uint32_t)(v->first[i + 1] - v->first[i]);
-    if (at > 0) sep_from_columns(l, cols, v->first[i], in, at - 1);
+    if (at > 0)
+      sep_from_columns(l, cols, v->first[i], in, at - 1);
   }
   in->head.n = (uint32_t)(hi - lo);
   return in;
@@ -104,10 +108,12 @@ static ls_status level_up(const ls_list *l, const void *const *cols, level *v, u
 static ls_status nodes_build(ls_list *l, const void *const *cols, uint64_t count) {
   uint64_t leaves = nodes_for(count);
   level v;
-  if (!level_new(l, &v, leaves)) return LS_NOMEM;
+  if (!level_new(l, &v, leaves))
+    return LS_NOMEM;
   ls_status st = leaves_build(l, cols, count, &v, leaves);
   unsigned height = 0;
-  while (st == LS_OK && v.n > 1) st = level_up(l, cols, &v, ++height);
+  while (st == LS_OK && v.n > 1)
+    st = level_up(l, cols, &v, ++height);
   if (st == LS_OK) {
     l->u.tree.root = v.node[0];
     l->u.tree.height = height;
@@ -120,7 +126,8 @@ ls_status ls_tree_adopt(ls_list *l, uint64_t shape, const void *const *cols, uin
   uint64_t before = l->shape;
   l->shape = ls_shape_with_layout(shape, LS_TREE, 0);
   ls_status st = ls_tree_ops.start(l, NULL);
-  if (st == LS_OK && count > 0) st = nodes_build(l, cols, count);
+  if (st == LS_OK && count > 0)
+    st = nodes_build(l, cols, count);
   if (st != LS_OK) {
     ls_tree_ops.drop(l);
     l->shape = before;

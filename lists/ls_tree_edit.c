@@ -17,18 +17,22 @@ typedef struct {
 } spares;
 
 static void spares_free(const ls_list *l, spares *s) {
-  for (unsigned i = s->used; i < s->n; i++) ls_node_free(l, s->node[i], i == 0);
+  for (unsigned i = s->used; i < s->n; i++)
+    ls_node_free(l, s->node[i], i == 0);
 }
 
 /* One node for the leaf and for every full node right above it; one more for a new root. */
 static ls_status spares_get(const ls_list *l, const ls_path *path, spares *s) {
   unsigned inner = 0;
-  while (inner < path->height && path->node[path->height - 1 - inner]->head.n == LS_FAN) inner++;
-  if (inner == path->height) inner++;
+  while (inner < path->height && path->node[path->height - 1 - inner]->head.n == LS_FAN)
+    inner++;
+  if (inner == path->height)
+    inner++;
   s->used = 0;
   for (s->n = 0; s->n <= inner; s->n++) {
     ls_inner *in = NULL;
-    if (s->n > 0) in = ls_inner_new(l);
+    if (s->n > 0)
+      in = ls_inner_new(l);
     s->node[s->n] = in != NULL ? &in->head : s->n == 0 ? ls_leaf_new(l) : NULL;
     if (s->node[s->n] == NULL) {
       spares_free(l, s);
@@ -40,7 +44,8 @@ static ls_status spares_get(const ls_list *l, const ls_path *path, spares *s) {
 
 static bool on_right_edge(const ls_path *path) {
   for (unsigned i = 0; i < path->height; i++)
-    if (path->at[i] + 1 < path->node[i]->head.n) return false;
+    if (path->at[i] + 1 < path->node[i]->head.n)
+      return false;
   return true;
 }
 
@@ -105,7 +110,8 @@ static void link_right(ls_list *l, ls_path *path, ls_node *right, ls_val *sep, b
     ls_inner *in = path->node[i];
     unsigned at = path->at[i], height = path->height - 1 - i;
     in->rows[at] = (uint32_t)ls_node_rows(in->child[at], height);
-    if (right == NULL) continue;
+    if (right == NULL)
+      continue;
     if (in->head.n < LS_FAN) {
       inner_put(l, in, at + 1, right, sep, height);
       right = NULL;
@@ -115,12 +121,14 @@ static void link_right(ls_list *l, ls_path *path, ls_node *right, ls_val *sep, b
       right = &more->head;
     }
   }
-  if (right != NULL) root_grow(l, (ls_inner *)s->node[s->used++], right, sep);
+  if (right != NULL)
+    root_grow(l, (ls_inner *)s->node[s->used++], right, sep);
 }
 
 static ls_status insert_split(ls_list *l, ls_path *path, const ls_val *row, ls_row *h) {
   spares s;
-  if (spares_get(l, path, &s) != LS_OK) return LS_NOMEM;
+  if (spares_get(l, path, &s) != LS_OK)
+    return LS_NOMEM;
   ls_node *leaf = path->leaf, *right = s.node[s.used++];
   bool edge = path->slot == leaf->n && on_right_edge(path);
   unsigned m = edge ? LS_LEAF_ROWS : LS_LEAF_ROWS / 2;
@@ -141,7 +149,8 @@ static ls_status insert_split(ls_list *l, ls_path *path, const ls_val *row, ls_r
 
 static ls_status insert_first(ls_list *l, const ls_val *row, ls_row *h) {
   ls_node *leaf = ls_leaf_new(l);
-  if (leaf == NULL) return LS_NOMEM;
+  if (leaf == NULL)
+    return LS_NOMEM;
   l->u.tree.root = leaf;
   l->u.tree.height = 0;
   leaf_put(l, leaf, 0, row);
@@ -150,14 +159,18 @@ static ls_status insert_first(ls_list *l, const ls_val *row, ls_row *h) {
 }
 
 static ls_status insert_into(ls_list *l, const ls_texts *tx, const ls_val *row, ls_row *h) {
-  if (l->u.tree.root == NULL) return insert_first(l, row, h);
+  if (l->u.tree.root == NULL)
+    return insert_first(l, row, h);
   ls_probe p = ls_probe_make(l, tx, row, l->schema->nkeys, false);
   ls_path path;
   ls_path_find(l, &p, &path);
-  if (ls_path_own(l, &path) != LS_OK) return LS_NOMEM;
-  if (path.leaf->n == LS_LEAF_ROWS) return insert_split(l, &path, row, h);
+  if (ls_path_own(l, &path) != LS_OK)
+    return LS_NOMEM;
+  if (path.leaf->n == LS_LEAF_ROWS)
+    return insert_split(l, &path, row, h);
   leaf_put(l, path.leaf, path.slot, row);
-  for (unsigned i = 0; i < path.height; i++) path.node[i]->rows[path.at[i]]++;
+  for (unsigned i = 0; i < path.height; i++)
+    path.node[i]->rows[path.at[i]]++;
   *h = ls_leaf_row(path.leaf, path.slot);
   return LS_OK;
 }
@@ -165,10 +178,12 @@ static ls_status insert_into(ls_list *l, const ls_texts *tx, const ls_val *row, 
 ls_status ls_tree_insert(ls_list *l, const ls_texts *tx, const ls_val *row, ls_row *h) {
   ls_row at;
   ls_status st = insert_into(l, tx, row, &at);
-  if (st != LS_OK) return st;
+  if (st != LS_OK)
+    return st;
   l->version++;
   l->count++;
-  if (h != NULL) *h = at;
+  if (h != NULL)
+    *h = at;
   return LS_OK;
 }
 
@@ -177,7 +192,8 @@ ls_status ls_tree_set(ls_list *l, ls_row *h, unsigned col, ls_val v) {
   if (leaf->epoch != l->u.tree.epoch) {
     ls_path path;
     ls_path_to_row(l, *h, &path);
-    if (ls_path_own(l, &path) != LS_OK) return LS_NOMEM;
+    if (ls_path_own(l, &path) != LS_OK)
+      return LS_NOMEM;
     leaf = path.leaf;
     *h = ls_leaf_row(leaf, path.slot);
   }
@@ -188,14 +204,17 @@ ls_status ls_tree_set(ls_list *l, ls_row *h, unsigned col, ls_val v) {
 ls_status ls_tree_erase(ls_list *l, ls_row h) {
   ls_path path;
   ls_path_to_row(l, h, &path);
-  if (ls_path_own(l, &path) != LS_OK) return LS_NOMEM;
+  if (ls_path_own(l, &path) != LS_OK)
+    return LS_NOMEM;
   ls_node *leaf = path.leaf;
   ls_leaf_copy(l, leaf, path.slot, leaf, path.slot + 1, leaf->n - path.slot - 1);
   leaf->n--;
-  for (unsigned i = 0; i < path.height; i++) path.node[i]->rows[path.at[i]]--;
+  for (unsigned i = 0; i < path.height; i++)
+    path.node[i]->rows[path.at[i]]--;
   l->version++;
   l->count--;
-  if (l->undo == NULL) ls_path_tidy(l, &path);
+  if (l->undo == NULL)
+    ls_path_tidy(l, &path);
   return LS_OK;
 }
 
@@ -204,7 +223,8 @@ static ls_status rebuild(ls_list *l, uint64_t shape) {
   ls_list to = *l;
   to.shape = shape;
   to.u.tree.col_offset = ls_leaf_offsets(l, shape, &to.u.tree.leaf_bytes);
-  if (to.u.tree.col_offset == NULL) return LS_NOMEM;
+  if (to.u.tree.col_offset == NULL)
+    return LS_NOMEM;
   if (l->u.tree.root != NULL) {
     to.u.tree.root = ls_node_clone(l, l->u.tree.root, l->u.tree.height, &to);
     if (to.u.tree.root == NULL) {

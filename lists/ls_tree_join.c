@@ -15,7 +15,8 @@ static void leaves_shift_left(const ls_list *l, ls_node *left, ls_node *right, u
   ls_leaf_copy(l, right, 0, right, k, right->n - k);
   left->n += k;
   right->n -= k;
-  if (right->n > 0) ls_leaf_key(l, right, 0, sep);
+  if (right->n > 0)
+    ls_leaf_key(l, right, 0, sep);
 }
 
 static void leaves_shift_right(const ls_list *l, ls_node *left, ls_node *right, unsigned k,
@@ -67,7 +68,8 @@ static void neighbours_share(const ls_list *l, ls_node *left, ls_node *right, un
 
 /* Mends child `at` of a writable node, whose children have this height. */
 static void child_mend(ls_list *l, ls_inner *in, unsigned at, unsigned height) {
-  if (in->child[at]->n >= LS_NODE_MIN || in->head.n == 1) return;
+  if (in->child[at]->n >= LS_NODE_MIN || in->head.n == 1)
+    return;
   unsigned a = at + 1 < in->head.n ? at : at - 1;
   if (ls_node_own(l, &in->child[a], height) != LS_OK ||
       ls_node_own(l, &in->child[a + 1], height) != LS_OK)
@@ -81,7 +83,8 @@ static void child_mend(ls_list *l, ls_inner *in, unsigned at, unsigned height) {
   in->rows[a] = (uint32_t)ls_node_rows(left, height);
   in->rows[a + 1] = (uint32_t)ls_node_rows(right, height);
   ls_sep_set(l, in, a, sep);
-  if (right->n > 0) return;
+  if (right->n > 0)
+    return;
   ls_node_free(l, right, height == 0);
   ls_inner_close(l, in, a + 1);
 }
@@ -100,14 +103,17 @@ void ls_path_tidy(ls_list *l, ls_path *path) {
 static bool needs_tidy(const ls_path *path) {
   bool needs = path->leaf->n < LS_NODE_MIN || path->node[0]->head.n == 1;
   for (unsigned i = 1; i < path->height; i++)
-    if (path->node[i]->head.n < LS_NODE_MIN) needs = true;
+    if (path->node[i]->head.n < LS_NODE_MIN)
+      needs = true;
   return needs;
 }
 
 void ls_tree_tidy(ls_list *l, const ls_val *key) {
-  if (l->u.tree.root == NULL || l->u.tree.height == 0) return;
+  if (l->u.tree.root == NULL || l->u.tree.height == 0)
+    return;
   ls_probe p = ls_probe_make(l, l->texts, key, l->schema->nkeys, false);
   ls_path path;
   ls_path_find(l, &p, &path);
-  if (needs_tidy(&path) && ls_path_own(l, &path) == LS_OK) ls_path_tidy(l, &path);
+  if (needs_tidy(&path) && ls_path_own(l, &path) == LS_OK)
+    ls_path_tidy(l, &path);
 }

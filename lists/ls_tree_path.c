@@ -12,18 +12,24 @@ ls_probe ls_probe_make(const ls_list *l, const ls_texts *tx, const ls_val *key, 
   return p;
 }
 
-/* A descent is a chain of misses: those within one node are started together. */
+/* A descent waits for memory again and again: what it may read of a node is asked for at
+ * once. */
+LS_INLINE void prefetch(const void *from, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64)
+    __builtin_prefetch((const char *)from + i);
+}
+
 LS_INLINE void inner_prefetch(const ls_node *node) {
-  const char *sep = (const char *)((const ls_inner *)node)->sep;
+  const ls_inner *in = (const ls_inner *)node;
   __builtin_prefetch(node);
-  for (unsigned i = 0; i < LS_FAN * sizeof(ls_val); i += 64) __builtin_prefetch(sep + i);
+  prefetch(in->sep, LS_FAN * sizeof in->sep[0]); /* the first key column nearly always decides */
+  prefetch(in->child, sizeof in->child);
 }
 
 LS_INLINE void leaf_prefetch(const ls_list *l, const ls_node *leaf) {
-  const char *cells = ls_leaf_cells(l, leaf, 0);
-  unsigned bytes = LS_LEAF_ROWS << ls_shape_width(l->shape, 0);
+  size_t bytes = (size_t)LS_LEAF_ROWS << ls_shape_width(l->shape, 0);
   __builtin_prefetch(leaf);
-  for (unsigned i = 0; i < bytes; i += 64) __builtin_prefetch(cells + i);
+  prefetch(ls_leaf_cells(l, leaf, 0), l->schema->nkeys > 1 ? 2 * bytes : bytes);
 }
 
 /* The child that the first row looked for is in, or else the row before it.  A separator is
@@ -33,7 +39,8 @@ static unsigned child_of(const ls_list *l, const ls_probe *p, const ls_inner *in
   unsigned seps = in->head.n - 1;
   const ls_val *sep = in->sep;
   if (p->kind == LS_PROBE_ONE) {
-    if (after && p->key[0].i == INT64_MAX) return seps;
+    if (after && p->key[0].i == INT64_MAX)
+      return seps;
     return (unsigned)ls_cells_lower(sep, 3, 0, seps, p->key[0].i + after);
   }
   if (p->kind == LS_PROBE_TWO)
@@ -89,23 +96,27 @@ void ls_path_to_row(const ls_list *l, ls_row h, ls_path *path) {
 /* The first row at or below child `at` of the inner node at level i, or a later child. */
 static uint64_t first_row(const ls_path *path, unsigned i, unsigned at) {
   const ls_inner *in = path->node[i];
-  while (at < in->head.n && in->rows[at] == 0) at++;
-  if (at == in->head.n) return 0;
+  while (at < in->head.n && in->rows[at] == 0)
+    at++;
+  if (at == in->head.n)
+    return 0;
   const ls_node *node = in->child[at];
   for (i++; i < path->height; i++) {
     const ls_inner *below = (const ls_inner *)node;
-    for (at = 0; below->rows[at] == 0;) at++;
+    for (at = 0; below->rows[at] == 0;)
+      at++;
     node = below->child[at];
   }
   return ls_leaf_row(node, 0);
 }
 
-uint64_t ls_path_normal(const ls_list *l, ls_path *path) {
-  (void)l;
-  if (path->slot < path->leaf->n) return ls_leaf_row(path->leaf, path->slot);
+uint64_t ls_path_normal(const ls_path *path) {
+  if (path->slot < path->leaf->n)
+    return ls_leaf_row(path->leaf, path->slot);
   for (unsigned i = path->height; i-- > 0;) {
     uint64_t row = first_row(path, i, path->at[i] + 1);
-    if (row != 0) return row;
+    if (row != 0)
+      return row;
   }
   return 0;
 }
@@ -114,7 +125,8 @@ ls_status ls_path_own(ls_list *l, ls_path *path) {
   ls_node **link = &l->u.tree.root;
   for (unsigned i = 0; i < path->height; i++) {
     ls_status st = ls_node_own(l, link, path->height - i);
-    if (st != LS_OK) return st;
+    if (st != LS_OK)
+      return st;
     path->node[i] = (ls_inner *)*link;
     link = &path->node[i]->child[path->at[i]];
   }

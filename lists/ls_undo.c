@@ -37,22 +37,27 @@ typedef struct {
 
 ls_undo *ls_undo_new(ls_mem *m) {
   ls_undo *u = ls_mem_zalloc(m, sizeof *u);
-  if (u != NULL) u->mem = m;
+  if (u != NULL)
+    u->mem = m;
   return u;
 }
 
 void ls_undo_delete(ls_undo *u) {
-  if (u == NULL) return;
+  if (u == NULL)
+    return;
   ls_mem_free(u->mem, u->words, u->cap * sizeof *u->words);
   ls_mem_free(u->mem, u, sizeof *u);
 }
 
 static ls_status reserve(ls_undo *u, size_t n) {
-  if (u->cap - u->n >= n) return LS_OK;
+  if (u->cap - u->n >= n)
+    return LS_OK;
   size_t cap = u->cap < FIRST_CAP ? FIRST_CAP : u->cap * 2;
-  while (cap - u->n < n) cap *= 2;
+  while (cap - u->n < n)
+    cap *= 2;
   uint64_t *words = ls_mem_resize(u->mem, u->words, u->cap * sizeof *words, cap * sizeof *words);
-  if (words == NULL) return LS_NOMEM;
+  if (words == NULL)
+    return LS_NOMEM;
   u->words = words;
   u->cap = cap;
   return LS_OK;
@@ -61,7 +66,8 @@ static ls_status reserve(ls_undo *u, size_t n) {
 /* Where a note of n words goes, its end written; NULL: no memory. */
 static uint64_t *note_new(ls_list *l, note_kind kind, unsigned col, unsigned n) {
   ls_undo *u = l->undo;
-  if (reserve(u, n + 2) != LS_OK) return NULL;
+  if (reserve(u, n + 2) != LS_OK)
+    return NULL;
   uint64_t *words = u->words + u->n;
   words[n] = (uint64_t)(uintptr_t)l;
   words[n + 1] = (uint64_t)kind | (uint64_t)col << 8 | (uint64_t)n << 32;
@@ -84,38 +90,50 @@ static unsigned name_words(const ls_list *l) {
 }
 
 ls_status ls_undo_note_insert(ls_list *l, const ls_val *row) {
-  if (l->undo == NULL) return LS_OK;
+  if (l->undo == NULL)
+    return LS_OK;
   uint64_t *words = note_new(l, NOTE_INSERT, 0, name_words(l));
-  if (words == NULL) return LS_NOMEM;
+  if (words == NULL)
+    return LS_NOMEM;
   words[0] = l->count;
-  for (unsigned c = 0; c < l->schema->nkeys; c++) words[c] = row[c].u;
+  for (unsigned c = 0; c < l->schema->nkeys; c++)
+    words[c] = row[c].u;
   return LS_OK;
 }
 
 ls_status ls_undo_note_erase(ls_list *l, ls_row h) {
-  if (l->undo == NULL) return LS_OK;
+  if (l->undo == NULL)
+    return LS_OK;
   uint64_t *words = note_new(l, NOTE_ERASE, 0, l->schema->ncols);
-  if (words == NULL) return LS_NOMEM;
-  for (unsigned c = 0; c < l->schema->ncols; c++) words[c] = ls_list_get(l, h, c).u;
+  if (words == NULL)
+    return LS_NOMEM;
+  for (unsigned c = 0; c < l->schema->ncols; c++)
+    words[c] = ls_list_get(l, h, c).u;
   return LS_OK;
 }
 
 ls_status ls_undo_note_set(ls_list *l, ls_row h, unsigned col) {
-  if (l->undo == NULL) return LS_OK;
+  if (l->undo == NULL)
+    return LS_OK;
   unsigned n = name_words(l);
   uint64_t *words = note_new(l, NOTE_SET, col, n + 1);
-  if (words == NULL) return LS_NOMEM;
+  if (words == NULL)
+    return LS_NOMEM;
   words[0] = h;
-  for (unsigned c = 0; c < l->schema->nkeys; c++) words[c] = ls_list_get(l, h, c).u;
+  for (unsigned c = 0; c < l->schema->nkeys; c++)
+    words[c] = ls_list_get(l, h, c).u;
   words[n] = ls_list_get(l, h, col).u;
   return LS_OK;
 }
 
 ls_status ls_undo_note_clear(ls_list *l) {
-  if (l->undo == NULL) return LS_OK;
-  if (reserve(l->undo, 3) != LS_OK) return LS_NOMEM;
+  if (l->undo == NULL)
+    return LS_OK;
+  if (reserve(l->undo, 3) != LS_OK)
+    return LS_NOMEM;
   ls_list *share = ls_list_share(l);
-  if (share == NULL) return LS_NOMEM;
+  if (share == NULL)
+    return LS_NOMEM;
   note_new(l, NOTE_CLEAR, 0, 1)[0] = (uint64_t)(uintptr_t)share;
   return LS_OK;
 }
@@ -128,7 +146,8 @@ static bool find(ls_list *l, const note *v, ls_row *h) {
 
 static bool has_text_key(const ls_list *l) {
   for (unsigned c = 0; c < l->schema->nkeys; c++)
-    if (l->schema->cols[c].type == LS_TEXT) return true;
+    if (l->schema->cols[c].type == LS_TEXT)
+      return true;
   return false;
 }
 
@@ -136,12 +155,14 @@ static void play_insert(ls_undo *u, const note *v) {
   ls_list *l = v->list;
   ls_row h;
   if (l->schema->nkeys == 0) {
-    if (l->count <= v->words[0]) return;
+    if (l->count <= v->words[0])
+      return;
     l->count = v->words[0];
     l->version++;
   } else if (find(l, v, &h)) {
     (void)ls_ops(l)->erase(l, h);
-    if (ls_shape_layout(l->shape) == LS_TREE && has_text_key(l)) u->keeps_texts = true;
+    if (ls_shape_layout(l->shape) == LS_TREE && has_text_key(l))
+      u->keeps_texts = true;
   }
 }
 
@@ -149,7 +170,8 @@ static void play_erase(const note *v) {
   ls_list *l = v->list;
   ls_val row[LS_MAX_COLS];
   ls_row h;
-  if (find(l, v, &h)) return;
+  if (find(l, v, &h))
+    return;
   memcpy(row, v->words, l->schema->ncols * sizeof *row);
   (void)ls_ops(l)->insert(l, l->texts, row, &h);
 }
@@ -157,7 +179,8 @@ static void play_erase(const note *v) {
 static void play_set(const note *v) {
   ls_list *l = v->list;
   ls_row h = v->words[0];
-  if (l->schema->nkeys == 0 ? h >= l->count : !find(l, v, &h)) return;
+  if (l->schema->nkeys == 0 ? h >= l->count : !find(l, v, &h))
+    return;
   (void)ls_ops(l)->set(l, &h, v->col, (ls_val){.u = v->words[v->n - 1]});
 }
 
@@ -175,9 +198,15 @@ void ls_undo_play(ls_undo *u) {
     note v = note_before(u, end);
     end -= v.n + 2;
     switch (v.kind) {
-    case NOTE_INSERT: play_insert(u, &v); break;
-    case NOTE_ERASE: play_erase(&v); break;
-    case NOTE_SET: play_set(&v); break;
+    case NOTE_INSERT:
+      play_insert(u, &v);
+      break;
+    case NOTE_ERASE:
+      play_erase(&v);
+      break;
+    case NOTE_SET:
+      play_set(&v);
+      break;
     case NOTE_CLEAR:
       play_clear(&v);
       u->words[end] = 0;
@@ -191,7 +220,8 @@ void ls_undo_tidy(ls_undo *u, bool played) {
   for (size_t end = u->n; end > 0;) {
     note v = note_before(u, end);
     end -= v.n + 2;
-    if (v.kind != erased || ls_shape_layout(v.list->shape) != LS_TREE) continue;
+    if (v.kind != erased || ls_shape_layout(v.list->shape) != LS_TREE)
+      continue;
     ls_val key[LS_MAX_KEYS];
     memcpy(key, v.words, v.list->schema->nkeys * sizeof *key);
     ls_tree_tidy(v.list, key);
@@ -202,10 +232,12 @@ void ls_undo_forget(ls_undo *u) {
   for (size_t end = u->n; end > 0;) {
     note v = note_before(u, end);
     end -= v.n + 2;
-    if (v.kind == NOTE_CLEAR) ls_list_delete((ls_list *)(uintptr_t)v.words[0]);
+    if (v.kind == NOTE_CLEAR)
+      ls_list_delete((ls_list *)(uintptr_t)v.words[0]);
   }
   u->n = 0;
-  if (u->cap <= KEPT_CAP) return;
+  if (u->cap <= KEPT_CAP)
+    return;
   ls_mem_free(u->mem, u->words, u->cap * sizeof *u->words);
   u->words = NULL;
   u->cap = 0;

@@ -4,7 +4,8 @@
 usage: run_golden_test.py [--update] [DIRECTORY | PROGRAM.pure]...
 
 Environment: PURE_RUN, the program to test; SRC, the root of the sources.
-Without arguments: tests/golden and tests/golden-errors.
+Without arguments: tests/golden, tests/golden-examples (host/examples by links) and
+tests/golden-errors.
 
 For each NAME.pure:
   NAME.cmd     a line a run: what follows `pure-run NAME.pure`, split as a shell would;
@@ -90,7 +91,7 @@ def update(base):
 
 def programs(arguments):
     """The programs named, without .pure."""
-    for path in arguments or [os.path.join(ROOT, "tests", d) for d in ("golden", "golden-errors")]:
+    for path in arguments or [os.path.join(ROOT, "tests", d) for d in ("golden", "golden-examples", "golden-errors")]:
         path = os.path.abspath(path)
         if os.path.isdir(path):
             names = sorted(n for n in os.listdir(path) if n.endswith(".pure"))

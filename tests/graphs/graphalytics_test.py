@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BFS, WCC and SSSP of host/examples against known answers.
+"""The graph programs of host/examples against known answers.
 
 Always: graphs made here, answers worked out by simple Python.  Where a folder shared/ lies beside
 the project: the validation graphs of LDBC Graphalytics in shared/data/graphalytics.
@@ -24,7 +24,7 @@ UNREACHED = 9223372036854775807
 passed = failed = skipped = 0
 
 
-def ask(program, vertices, edges, *call):
+def ask(program, vertices, edges, *call, lists=("vertices", "edges"), header=1):
     """Rows of a call: vertices [id], edges [(from, to)] or [(from, to, weight)]."""
     with tempfile.TemporaryDirectory() as folder:
         v, e = os.path.join(folder, "v.tsv"), os.path.join(folder, "e.txt")
@@ -32,12 +32,14 @@ def ask(program, vertices, edges, *call):
             f.write("id\n" + "".join(f"{x}\n" for x in vertices))
         with open(e, "w") as f:
             f.write("# from to\n" + "".join(" ".join(map(str, x)) + "\n" for x in edges))
-        command = [PURE_RUN, "--format", "csv", str(EXAMPLES / program), "--load", f"vertices={v}",
-                   "--load", f"edges={e}", *map(str, call)]
+        command = [PURE_RUN, "--format", "csv", str(EXAMPLES / program)]
+        for name in lists:
+            command += ["--load", f"{name}={v if name == 'vertices' else e}"]
+        command += map(str, call)
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode != 0:
             raise AssertionError(f"exit {run.returncode}: {run.stderr.strip()}")
-        return list(csv.reader(io.StringIO(run.stdout)))[1:]
+        return list(csv.reader(io.StringIO(run.stdout)))[header:]
 
 
 def same_distances(got, want):
@@ -69,6 +71,26 @@ def check_sssp(vertices, edges, want):
 def check_wcc(vertices, edges, want):
     rows = ask("wcc.pure", vertices, edges, "wcc")
     assert same_partition({int(a): int(b) for a, b in rows}, want), "components differ"
+
+
+def check_bfs_direction(vertices, edges, want):
+    rows = ask("bfs_direction.pure", vertices, edges, "bfs", 1, max(vertices) + 1,
+               lists=("edges", "in_edges"))
+    reached = {k: d for k, d in want.items() if d != UNREACHED}
+    assert {int(a): int(b) for a, b in rows} == reached, "direction-optimising bfs differs"
+
+
+def check_pagerank(vertices, edges, want):
+    rows = ask("pagerank.pure", vertices, edges, "pagerank", 12, 0.85, lists=("edges",))
+    got = {int(a): float(b) for a, b in rows}
+    assert got.keys() == want.keys(), "pagerank has other nodes"
+    assert all(abs(got[k] - want[k]) <= 1e-12 for k in want), "ranks differ"
+
+
+def check_triangles(vertices, edges, want):
+    rows = ask("triangles.pure", vertices, edges, "triangles", lists=("edges",),
+               header=0)
+    assert rows == [[str(want)]], f"triangles: {rows}, not {want}"
 
 
 def attempt(name, check, *arguments):
@@ -131,6 +153,31 @@ def plain_wcc(vertices, edges):
     return label
 
 
+def plain_pagerank(edges, rounds=12, damping=0.85):
+    nodes = sorted({v for pair in edges for v in pair})
+    out = collections.defaultdict(list)
+    for a, b in edges:
+        out[a].append(b)
+    rank = dict.fromkeys(nodes, 1 / len(nodes)) if nodes else {}
+    for _ in range(rounds if nodes else 0):
+        loose = sum(rank[v] for v in nodes if not out[v])
+        new = dict.fromkeys(nodes, (1 - damping) / len(nodes) + damping * loose / len(nodes))
+        for v in nodes:
+            for w in out[v]:
+                new[w] += damping * rank[v] / len(out[v])
+        rank = new
+    return rank
+
+
+def plain_triangles(edges):
+    near = collections.defaultdict(set)
+    for a, b in edges:
+        if a != b:
+            near[a].add(b)
+            near[b].add(a)
+    return sum(1 for a in near for b in near[a] if a < b for c in near[b] if b < c and c in near[a])
+
+
 def made_graphs():
     """(name, vertices, edges with weights): sparse and dense, small and large numbers."""
     for seed in range(12):
@@ -181,6 +228,11 @@ for name, vertices, edges in made_graphs():
     attempt(name + " BFS", check_bfs, vertices, plain, plain_bfs(vertices, plain))
     attempt(name + " WCC", check_wcc, vertices, plain, plain_wcc(vertices, plain))
     attempt(name + " SSSP", check_sssp, vertices, edges, plain_sssp(vertices, edges))
+    if max(vertices) < 10000:
+        attempt(name + " BFS, both directions", check_bfs_direction, vertices, plain,
+                plain_bfs(vertices, plain))
+    attempt(name + " PageRank", check_pagerank, vertices, plain, plain_pagerank(plain))
+    attempt(name + " triangles", check_triangles, vertices, plain, plain_triangles(plain))
 if DATA.is_dir():
     known_graphs()
 else:

@@ -34,13 +34,15 @@ static ls_list *array_of(const model *m) {
   for (unsigned c = 0; c < s->ncols; c++)
     for (size_t i = 0; i < m->count; i++) {
       unsigned w = ls_width_of(s->cols[c].type, model_row(m, i)[c]);
-      if (w > ls_shape_width(shape, c)) shape = ls_shape_with_width(shape, c, w);
+      if (w > ls_shape_width(shape, c))
+        shape = ls_shape_with_width(shape, c, w);
     }
   void *cols[LS_MAX_COLS];
   for (unsigned c = 0; c < s->ncols; c++) {
     unsigned w = ls_shape_width(shape, c);
     cols[c] = ls_block_new(mem, m->count << w, false);
-    for (size_t i = 0; i < m->count; i++) ls_cell_store(cols[c], w, i, model_row(m, i)[c].u);
+    for (size_t i = 0; i < m->count; i++)
+      ls_cell_store(cols[c], w, i, model_row(m, i)[c].u);
   }
   ls_list *l = ls_list_new(s, mem, texts, &policy, NULL);
   l->stored = true;
@@ -90,7 +92,8 @@ START_TEST(keys_at_the_edges) {
       for (unsigned j = 0; j < 7; j++)
         if (mask >> i & 1 && (mask + i + j) % 3 != 0)
           model_put(&m, (ls_val[]){{.i = edges[i]}, {.i = edges[j]}, {.i = 1}});
-    if (m.count == 0) continue;
+    if (m.count == 0)
+      continue;
     ls_list *l = array_of(&m);
     ck_same(l, &m, &c, 4, 40);
     for (unsigned i = 0; i < 49; i++) {
@@ -213,6 +216,45 @@ START_TEST(rows_come_and_go_in_a_tree) {
 }
 END_TEST
 
+static void ck_broken(const ls_list *l) {
+  char why[80] = "";
+  ck_assert(!ls_list_check(l, why, sizeof why));
+  ck_assert_str_ne(why, "");
+}
+
+START_TEST(check_finds_what_is_broken) {
+  model m;
+  model_stride(&m, 100, 40, 2);
+  ls_list *l = array_of(&m);
+  ck_assert_uint_ge(ls_list_bytes(l), 100 * (1 + 1 + 8) + 4 * l->u.array.nbuckets);
+  uint8_t *key = l->col[0];
+  uint32_t *dir = l->u.array.dir;
+  key[50] ^= 1;
+  ck_broken(l);
+  key[50] = key[49];
+  ck_broken(l);
+  key[50] = 140;
+  dir[50]++;
+  ck_broken(l);
+  dir[50] -= 2;
+  ck_broken(l);
+  dir[50]++;
+  dir[0] = 1;
+  ck_broken(l);
+  dir[0] = 0;
+  l->u.array.cap--;
+  ck_broken(l);
+  l->u.array.cap++;
+  l->u.array.dir = NULL;
+  ck_broken(l);
+  l->u.array.dir = dir;
+  char why[80];
+  ck_assert_msg(ls_list_check(l, why, sizeof why), "%s", why);
+  ls_list_delete(l);
+  model_free(&m);
+}
+END_TEST
+
 START_TEST(every_allocation_fails) {
   model m;
   model_stride(&m, 300, 0, 3);
@@ -249,6 +291,7 @@ int main(void) {
   tcase_add_test(all, fields_are_written_in_place);
   tcase_add_loop_test(all, a_share_stays, 0, 2);
   tcase_add_test(all, rows_come_and_go_in_a_tree);
+  tcase_add_test(all, check_finds_what_is_broken);
   tcase_add_test(all, every_allocation_fails);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);

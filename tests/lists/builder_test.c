@@ -35,7 +35,8 @@ typedef struct {
 static rows rows_random(table_kind kind, chance *c, uint64_t span, size_t n) {
   rows r = {table_schemas[kind], NULL, n};
   r.cells = calloc(n * r.schema->ncols + 1, sizeof *r.cells);
-  for (size_t i = 0; i < n; i++) table_row(kind, c, span, r.cells + i * r.schema->ncols);
+  for (size_t i = 0; i < n; i++)
+    table_row(kind, c, span, r.cells + i * r.schema->ncols);
   return r;
 }
 
@@ -44,8 +45,10 @@ static void append_all(ls_builder *b, const rows *r, chance *c) {
   for (unsigned col = 0; col < r->schema->ncols; col++)
     for (size_t i = 0; i < r->n;) {
       size_t n = 1 + chance_below(c, 1000);
-      if (n > r->n - i) n = r->n - i;
-      for (size_t j = 0; j < n; j++) run[j] = r->cells[(i + j) * r->schema->ncols + col].i;
+      if (n > r->n - i)
+        n = r->n - i;
+      for (size_t j = 0; j < n; j++)
+        run[j] = r->cells[(i + j) * r->schema->ncols + col].i;
       ck_assert_int_eq(ls_builder_append(b, col, run, n), LS_OK);
       i += n;
     }
@@ -53,8 +56,7 @@ static void append_all(ls_builder *b, const rows *r, chance *c) {
 
 /* Adds the rows to the model as dup says.  True: a duplicate, that of row *dup_row; *first_row
  * is the row that has its key, UINT64_MAX for one of the first `old` rows of the model. */
-static bool model_add(model *m, const rows *r, ls_dup dup, uint64_t *dup_row,
-                      uint64_t *first_row) {
+static bool model_add(model *m, const rows *r, ls_dup dup, uint64_t *dup_row, uint64_t *first_row) {
   model was;
   unsigned n = r->schema->ncols;
   bool found = false;
@@ -77,13 +79,17 @@ static bool model_add(model *m, const rows *r, ls_dup dup, uint64_t *dup_row,
         ls_val other[LS_MAX_COLS];
         memcpy(other, r->cells + j * n, n * sizeof *row);
         model_normalise(m, other);
-        if (model_compare_keys(m, other, row, r->schema->nkeys) == 0) *first_row = j;
+        if (model_compare_keys(m, other, row, r->schema->nkeys) == 0)
+          *first_row = j;
       }
-      if (model_find(&was, row, &at)) *first_row = UINT64_MAX;
+      if (model_find(&was, row, &at))
+        *first_row = UINT64_MAX;
     }
-    if (dup == LS_DUP_LAST) model_put(m, row);
+    if (dup == LS_DUP_LAST)
+      model_put(m, row);
   }
-  if (found && dup == LS_DUP_ERROR) model_copy(m, &was);
+  if (found && dup == LS_DUP_ERROR)
+    model_copy(m, &was);
   model_free(&was);
   return found && dup == LS_DUP_ERROR;
 }
@@ -117,15 +123,15 @@ static void load(table_kind kind, chance *c, uint64_t span, size_t n, ls_dup dup
     ck_same(l, &m, c, span);
     ls_builder_delete(b);
     free(r.cells);
-    if (round == 0 && kind != TABLE_LOG && m.count > 0) (void)ls_list_relayout(l, LS_TREE);
+    if (round == 0 && kind != TABLE_LOG && m.count > 0)
+      (void)ls_list_relayout(l, LS_TREE);
   }
   ls_list_delete(l);
   model_free(&m);
 }
 
 START_TEST(random_loads) {
-  static const uint64_t spans[] = {3, 1000, 30001, UINT64_C(1) << 20, UINT64_C(1) << 31,
-                                   INT64_MAX};
+  static const uint64_t spans[] = {3, 1000, 30001, UINT64_C(1) << 20, UINT64_C(1) << 31, INT64_MAX};
   static const size_t sizes[] = {0, 1, 2, 64, 65, 500, 1500};
   for (unsigned i = 0; i < sizeof spans / sizeof spans[0]; i++)
     for (unsigned j = 0; j < sizeof sizes / sizeof sizes[0]; j++)
@@ -142,7 +148,8 @@ static ls_builder *edges_random(chance *c, uint64_t span, size_t n) {
   for (unsigned col = 0; col < 2; col++)
     for (size_t i = 0; i < n; i += 4096) {
       size_t here = n - i < 4096 ? n - i : 4096;
-      for (size_t j = 0; j < here; j++) run[j] = (int64_t)chance_below(c, span);
+      for (size_t j = 0; j < here; j++)
+        run[j] = (int64_t)chance_below(c, span);
       ck_assert_int_eq(ls_builder_append(b, col, run, here), LS_OK);
     }
   return b;
@@ -181,7 +188,8 @@ START_TEST(layouts_and_widths) {
   ck_assert_uint_eq(ls_shape_width(l->shape, 1), 2);
   /* the builder is as new: its widths too */
   v[1] = 1;
-  for (unsigned i = 0; i < 5; i++) key[i] = (key[i] << 40) + 1000000;
+  for (unsigned i = 0; i < 5; i++)
+    key[i] = (key[i] << 40) + 1000000;
   ls_list *other = ls_list_new(table_schemas[TABLE_INT], mem, texts, &policy, NULL);
   ls_builder_append(b, 0, key, 5);
   ls_builder_append(b, 1, v, 5);
@@ -242,18 +250,61 @@ START_TEST(a_budget_is_asked) {
 }
 END_TEST
 
+START_TEST(a_frozen_list_stays) {
+  chance c = chance_make(2, 3);
+  ls_list *l = ls_list_new(table_schemas[TABLE_EDGE], mem, texts, &policy, NULL);
+  ls_list *frozen = ls_list_freeze(l);
+  uint64_t dup_row, first_row;
+  ls_builder *b = edges_random(&c, 1 << 30, 1000);
+  ck_assert_int_eq(ls_builder_append(b, 0, NULL, 0), LS_OK);
+  ck_assert_int_eq(ls_builder_finish(b, frozen, LS_DUP_FIRST, &dup_row, &first_row), LS_FROZEN);
+  ck_assert_uint_eq(frozen->count, 0);
+  ls_builder_delete(b);
+  ls_list_delete(frozen);
+  ls_list_delete(l);
+}
+END_TEST
+
+/* Inside an event a load is undone like any other write. */
+START_TEST(a_load_is_undone) {
+  chance c = chance_make(2, 4);
+  ls_store *s = ls_store_new(table_schemas, TABLE_KINDS, mem, &policy);
+  ls_list *l = ls_store_list(s, TABLE_EDGE);
+  uint64_t dup_row, first_row, digest = 0;
+  for (unsigned i = 0; i < 3; i++) {
+    ls_builder *b = edges_random(&c, 1 << 30, 1000);
+    digest = ls_store_digest(s);
+    ck_assert_int_eq(ls_store_begin(s, NULL), LS_OK);
+    ck_assert_int_eq(ls_list_insert(l, NULL, (ls_val[]){{.i = -1}, {.i = i}}, NULL), LS_OK);
+    ck_assert_int_eq(ls_builder_finish(b, l, LS_DUP_FIRST, &dup_row, &first_row), LS_OK);
+    ck_assert_int_eq(ls_list_insert(l, NULL, (ls_val[]){{.i = -2}, {.i = i}}, NULL), LS_OK);
+    if (i == 1)
+      ls_store_commit(s);
+    else
+      ls_store_rollback(s);
+    if (i != 1)
+      ck_assert_uint_eq(ls_store_digest(s), digest);
+    ls_builder_delete(b);
+  }
+  ck_assert_uint_ge(l->count, 1000);
+  ls_store_delete(s);
+}
+END_TEST
+
 static ls_status try_load(const rows *r, ls_list *l) {
   uint64_t dup_row, first_row;
   int64_t v;
   ls_builder *b = ls_builder_new(r->schema, mem, texts);
-  if (b == NULL) return LS_NOMEM;
+  if (b == NULL)
+    return LS_NOMEM;
   ls_status st = LS_OK;
   for (size_t i = 0; i < r->n && st == LS_OK; i++)
     for (unsigned c = 0; c < r->schema->ncols && st == LS_OK; c++) {
       v = r->cells[i * r->schema->ncols + c].i;
       st = ls_builder_append(b, c, &v, 1);
     }
-  if (st == LS_OK) st = ls_builder_finish(b, l, LS_DUP_LAST, &dup_row, &first_row);
+  if (st == LS_OK)
+    st = ls_builder_finish(b, l, LS_DUP_LAST, &dup_row, &first_row);
   ls_builder_delete(b);
   return st;
 }
@@ -294,6 +345,8 @@ int main(void) {
   tcase_add_test(all, layouts_and_widths);
   tcase_add_test(all, texts_of_an_overlay);
   tcase_add_test(all, a_budget_is_asked);
+  tcase_add_test(all, a_frozen_list_stays);
+  tcase_add_test(all, a_load_is_undone);
   tcase_add_loop_test(all, every_allocation_fails, 0, 2 * TABLE_KINDS);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);

@@ -74,15 +74,18 @@ static void one_edit(table_kind kind, ls_list *l, model *m, chance *c, uint64_t 
     ls_row h;
     ck_assert_int_eq(ls_list_put(l, NULL, row, &h), LS_OK);
     model_normalise(m, row);
-    for (unsigned i = 0; i < s->ncols; i++) ck_assert_uint_eq(ls_list_get(l, h, i).u, row[i].u);
+    for (unsigned i = 0; i < s->ncols; i++)
+      ck_assert_uint_eq(ls_list_get(l, h, i).u, row[i].u);
     model_put(m, row);
     return;
   }
-  if (chance_one_in(c, 2)) memcpy(row, model_row(m, chance_below(c, m->count)), s->nkeys * sizeof *row);
+  if (chance_one_in(c, 2))
+    memcpy(row, model_row(m, chance_below(c, m->count)), s->nkeys * sizeof *row);
   model_normalise(m, row);
   bool there = model_find(m, row, &at);
   ck_assert_int_eq(ls_list_erase(l, NULL, row), there ? LS_OK : LS_MISSING);
-  if (there) model_erase(m, at);
+  if (there)
+    model_erase(m, at);
 }
 
 /* Grows and shrinks a tree a few times, with shares of it taken and dropped meanwhile. */
@@ -96,12 +99,15 @@ static void edits(table_kind kind, uint64_t span, unsigned steps, uint64_t seed)
   for (unsigned i = 0; i < steps; i++) {
     bool growing = i / (steps / 4) % 2 == 0;
     one_edit(kind, l, &m, &c, span, chance_one_in(&c, 5) ? !growing : growing);
-    if (chance_one_in(&c, 200)) kept_swap(&k, (unsigned)chance_below(&c, KEPT), l, &m);
-    if (i % 251 == 0) ck_same(l, &m, &c, span, 20);
+    if (chance_one_in(&c, 200))
+      kept_swap(&k, (unsigned)chance_below(&c, KEPT), l, &m);
+    if (i % 251 == 0)
+      ck_same(l, &m, &c, span, 20);
   }
   ck_same(l, &m, &c, span, 200);
   for (unsigned i = 0; i < KEPT; i++) {
-    if (k.list[i] == NULL) continue;
+    if (k.list[i] == NULL)
+      continue;
     ck_same(k.list[i], &k.was[i], &c, span, 50);
     kept_drop(&k, i);
   }
@@ -152,7 +158,8 @@ START_TEST(erasing_gives_nodes_back) {
   fill(l, 50000, 1);
   uint64_t full = ls_list_bytes(l);
   for (int64_t i = 0; i < 50000; i++)
-    if (i % 50 != 0) ck_assert_int_eq(ls_list_erase(l, NULL, &(ls_val){.i = i}), LS_OK);
+    if (i % 50 != 0)
+      ck_assert_int_eq(ls_list_erase(l, NULL, &(ls_val){.i = i}), LS_OK);
   ck_assert_uint_eq(l->count, 1000);
   ck_assert_uint_lt(ls_list_bytes(l), full / 10);
   for (int64_t i = 0; i < 50000; i += 50)
@@ -173,7 +180,8 @@ START_TEST(taking_from_the_front) {
   for (int64_t i = 0; i < 30000; i++) {
     ls_val row[3] = {{.i = last + 1 + (int64_t)chance_below(&c, 1000)}, {.i = i}, {.i = i}};
     ck_assert_int_eq(ls_list_insert(l, NULL, row, NULL), LS_OK);
-    if (i % 3 == 0) continue;
+    if (i % 3 == 0)
+      continue;
     ls_row h;
     ck_assert_int_eq(ls_list_first(l, NULL, &LS_WHOLE, &h), LS_OK);
     ls_val key[2] = {ls_list_get(l, h, 0), ls_list_get(l, h, 1)};
@@ -223,6 +231,39 @@ START_TEST(a_write_copies_one_path) {
 }
 END_TEST
 
+static void ck_broken(const ls_list *l) {
+  char why[80] = "";
+  ck_assert(!ls_list_check(l, why, sizeof why));
+  ck_assert_str_ne(why, "");
+}
+
+START_TEST(check_finds_what_is_broken) {
+  ls_list *l = tree_new(table_schemas[TABLE_INT]);
+  fill(l, 1000, 1);
+  ls_row h;
+  ck_assert_int_eq(ls_list_find(l, NULL, &(ls_val){.i = 500}, &h), LS_OK);
+  char *leaf = (char *)(uintptr_t)(h & ~(uint64_t)(LS_LEAF_ROWS - 1));
+  uint16_t *cells = (uint16_t *)(void *)(leaf + l->u.tree.col_offset[0]);
+  uint64_t slot = h & (LS_LEAF_ROWS - 1);
+  static const uint16_t wrong[] = {0, 499, 501, 999};
+  for (unsigned i = 0; i < 4; i++) {
+    cells[slot] = wrong[i];
+    ck_broken(l);
+    cells[slot] = 500;
+  }
+  l->count--;
+  ck_broken(l);
+  l->count++;
+  uint32_t *offset = l->u.tree.col_offset;
+  l->u.tree.col_offset = NULL;
+  ck_broken(l);
+  l->u.tree.col_offset = offset;
+  char why[80];
+  ck_assert_msg(ls_list_check(l, why, sizeof why), "%s", why);
+  ls_list_delete(l);
+}
+END_TEST
+
 /* Whatever allocation fails, the tree and its share are as they were. */
 START_TEST(every_allocation_fails) {
   ls_list *l = tree_new(table_schemas[TABLE_PAIR]);
@@ -243,7 +284,8 @@ START_TEST(every_allocation_fails) {
       failures += st == LS_NOMEM;
       char why[80];
       ck_assert_msg(ls_list_check(l, why, sizeof why), "%s", why);
-      if (st == LS_NOMEM) ck_assert_uint_eq(ls_list_digest(l, 0), digest);
+      if (st == LS_NOMEM)
+        ck_assert_uint_eq(ls_list_digest(l, 0), digest);
     }
     ck_assert_int_eq(st, LS_OK);
     ck_assert_uint_eq(ls_list_digest(share, 0), digest);
@@ -273,7 +315,8 @@ START_TEST(from_sorted_columns) {
   columns_make(n, cols, shape);
   ls_list *l = ls_list_new(s, mem, texts, &policy, NULL);
   ck_assert_int_eq(ls_tree_adopt(l, shape, (const void *const *)cols, n), LS_OK);
-  for (unsigned c = 0; c < 3; c++) ls_block_drop(cols[c]);
+  for (unsigned c = 0; c < 3; c++)
+    ls_block_drop(cols[c]);
   chance c = chance_make(9, n);
   model m;
   model_init(&m, s, table_pool());
@@ -298,11 +341,13 @@ START_TEST(building_fails_cleanly) {
     ls_mem_fail_after(mem, ++n, 1);
     st = ls_tree_adopt(l, shape, (const void *const *)cols, 8000);
     ls_mem_fail_after(mem, 0, 0);
-    if (st == LS_NOMEM) ck_assert(l->fresh && l->count == 0);
+    if (st == LS_NOMEM)
+      ck_assert(l->fresh && l->count == 0);
   }
   ck_assert_int_eq(st, LS_OK);
   ck_assert_uint_gt(n, 8000 / 56);
-  for (unsigned c = 0; c < 3; c++) ls_block_drop(cols[c]);
+  for (unsigned c = 0; c < 3; c++)
+    ls_block_drop(cols[c]);
   ls_list_delete(l);
 }
 END_TEST
@@ -318,6 +363,7 @@ int main(void) {
   tcase_add_test(all, taking_from_the_front);
   tcase_add_test(all, a_share_keeps_its_widths);
   tcase_add_test(all, a_write_copies_one_path);
+  tcase_add_test(all, check_finds_what_is_broken);
   tcase_add_test(all, every_allocation_fails);
   tcase_add_loop_test(all, from_sorted_columns, 0, 10);
   tcase_add_test(all, building_fails_cleanly);

@@ -52,7 +52,7 @@ START_TEST(reals_look) {
   real_is(2.225073858507201e-308, "2.225073858507201e-308");
   real_is(1.7976931348623157e308, "1.7976931348623157e308");
   real_is(9007199254740992.0, "9007199254740992.0");
-  real_is(4503599627370496.5, "4503599627370496.5");
+  real_is(2251799813685248.5, "2251799813685248.5");
   real_is(INFINITY, "inf");
   real_is(-INFINITY, "-inf");
   real_is(NAN, "nan");
@@ -93,7 +93,7 @@ static void check_real(double v, bool count) {
   if (!vm_text_to_real(s, n, &back) || back != v || signbit(back) != signbit(v) ||
       strtod(s, NULL) != v)
     ck_abort_msg("%a became %s", v, s);
-  if (count && v != 0 && !isinf(v) && digits_of(s) != fewest_digits(v))
+  if (count && v != 0 && !isinf(v) && digits_of(s) > fewest_digits(v))
     ck_abort_msg("%a: %s has more digits than it needs", v, s);
 }
 

@@ -43,6 +43,7 @@ static lang_expr *finish(lang_parser *p, lang_expr *e) {
 static bool parse_items(lang_parser *p, lang_token_kind close, bool ranges, lang_expr **args,
                         uint16_t *n) {
   lang_expr **last = args;
+  uint32_t line = p->end_line; /* of the opening sign */
   *n = 0;
   p->inside++;
   while (!lang_sees(p, close)) {
@@ -57,7 +58,9 @@ static bool parse_items(lang_parser *p, lang_token_kind close, bool ranges, lang
     if (!lang_accept(p, TOK_COMMA)) break;
   }
   if (!lang_sees(p, close)) {
-    lang_unexpected(p, close == TOK_CLOSE ? "`,` or `)`" : "`,` or `]`");
+    bool round = close == TOK_CLOSE;
+    lang_error *e = lang_unexpected(p, round ? "`,` or `)`" : "`,` or `]`");
+    if (p->tok.at.line != line) lang_hint(e, "the `%c` is in line %u", round ? '(' : '[', line);
     return false;
   }
   p->inside--;
@@ -192,7 +195,10 @@ static lang_expr *parse_primary(lang_parser *p) {
   default: break;
   }
   lang_error *e = lang_unexpected(p, "an expression");
-  if (lang_sees(p, TOK_NOT)) lang_hint(e, "put parentheses around `not ..`");
+  if (lang_sees(p, TOK_NOT))
+    lang_hint(e, "put parentheses around `not ..`");
+  else if (p->tok.first && !p->inside)
+    lang_hint(e, "line %u is not finished", p->end_line);
   return NULL;
 }
 

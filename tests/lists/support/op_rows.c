@@ -129,7 +129,7 @@ static bool op_erase(world *w, world_table *t, chance *c, world_args *a) {
 
 /* Rows that lie side by side go one after the other, from either end. */
 static bool op_sweep(world *w, world_table *t, chance *c, world_args *a) {
-  size_t n = t->now.count, run = chance_below(c, n < 200 ? n + 1 : 200);
+  size_t n = t->now.count, run = chance_below(c, n < 100 ? n + 1 : 100);
   size_t from = chance_below(c, n - run + 1);
   bool up = chance_one_in(c, 2);
   world_say(w, "    %zu rows from row %zu\n", run, from);
@@ -147,8 +147,8 @@ static bool op_sweep(world *w, world_table *t, chance *c, world_args *a) {
 /* Rows whose last key column goes up or down by one, where it is an int. */
 static bool op_fill(world *w, world_table *t, chance *c, world_args *a) {
   size_t run = t->now.count < t->most ? chance_below(c, t->most - t->now.count) : 0;
-  if (run > 200)
-    run = 200;
+  if (run > 80)
+    run = 80;
   unsigned last = t->schema.nkeys - 1;
   uint64_t step = chance_one_in(c, 2) ? 1 : UINT64_MAX;
   ls_val key[LS_MAX_KEYS];

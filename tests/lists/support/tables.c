@@ -9,6 +9,7 @@ static const ls_column triple_cols[] = {
     {"a", LS_INT, 0}, {"d", LS_DATE, 1}, {"f", LS_BOOL, 2}, {"v", LS_INT, 3}};
 static const ls_column real_cols[] = {{"r", LS_REAL, 0}, {"v", LS_INT, 1}};
 static const ls_column text_cols[] = {{"t", LS_TEXT, 0}, {"a", LS_INT, 1}, {"v", LS_TEXT, 2}};
+static const ls_column word_cols[] = {{"f", LS_BOOL, 0}, {"t", LS_TEXT, 1}};
 static const ls_column log_cols[] = {{"a", LS_INT, 0}, {"r", LS_REAL, 1}, {"t", LS_TEXT, 2}};
 
 static const ls_schema int_schema = {"ints", 3, 1, int_cols};
@@ -17,12 +18,14 @@ static const ls_schema edge_schema = {"edges", 2, 2, pair_cols};
 static const ls_schema triple_schema = {"triples", 4, 3, triple_cols};
 static const ls_schema real_schema = {"reals", 2, 1, real_cols};
 static const ls_schema text_schema = {"texts", 3, 2, text_cols};
+static const ls_schema reals_schema = {"reals only", 1, 1, real_cols};
+static const ls_schema word_schema = {"words", 2, 2, word_cols};
 static const ls_schema log_schema = {"log", 3, 0, log_cols};
 
 const ls_schema *const table_schemas[TABLE_KINDS] = {
-    [TABLE_INT] = &int_schema,       [TABLE_PAIR] = &pair_schema, [TABLE_EDGE] = &edge_schema,
-    [TABLE_TRIPLE] = &triple_schema, [TABLE_REAL] = &real_schema, [TABLE_TEXT] = &text_schema,
-    [TABLE_LOG] = &log_schema};
+    [TABLE_INT] = &int_schema,       [TABLE_PAIR] = &pair_schema,  [TABLE_EDGE] = &edge_schema,
+    [TABLE_TRIPLE] = &triple_schema, [TABLE_REAL] = &real_schema,  [TABLE_TEXT] = &text_schema,
+    [TABLE_REALS] = &reals_schema,   [TABLE_WORDS] = &word_schema, [TABLE_LOG] = &log_schema};
 
 const model_pool *table_pool(void) {
   static char bytes[TABLE_TEXTS][24];

@@ -15,6 +15,8 @@ typedef enum {
   TABLE_TRIPLE, /* (a: int, d: date, f: bool; v: int) */
   TABLE_REAL,   /* (r: real; v: int) */
   TABLE_TEXT,   /* (t: text, a: int; v: text) */
+  TABLE_REALS,  /* (r: real;) */
+  TABLE_WORDS,  /* (f: bool, t: text;) */
   TABLE_LOG,    /* positional (a: int, r: real, t: text) */
   TABLE_KINDS
 } table_kind;

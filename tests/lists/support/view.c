@@ -172,12 +172,23 @@ static bool view_marks(world *w, unsigned side, unsigned table) {
   return true;
 }
 
+/* The text of a shape stays within what it was given. */
+static bool view_shape_text(world *w, unsigned side, unsigned table) {
+  const ls_list *l = side_list(w, side, table);
+  char text[40];
+  memset(text, 'x', sizeof text);
+  ls_shape_format(l->shape, l->schema, text, 20);
+  if (text[20] != 'x' || strnlen(text, 20) == 20) {
+    return world_fail_at(w, side, table, "the shape's text is too long");
+  }
+  return true;
+}
+
 static bool view_shape(world *w, unsigned side, unsigned table) {
   world_copy *copy = &w->side[side].copy[table];
   const ls_list *l = copy->list;
   const ls_schema *schema = l->schema;
   ls_layout layout = ls_shape_layout(l->shape);
-  char text[300];
   if (l->count > l->room)
     return world_fail_at(w, side, table, "count > room");
   bool flat = schema->nkeys == 0 || l->fresh;
@@ -194,11 +205,6 @@ static bool view_shape(world *w, unsigned side, unsigned table) {
     return world_fail_at(w, side, table, "frozen");
   if (l->count && ls_list_bytes(l) == 0)
     return world_fail_at(w, side, table, "no bytes");
-  memset(text, 'x', sizeof text);
-  ls_shape_format(l->shape, schema, text, 20);
-  if (text[20] != 'x' || strnlen(text, 20) == 20) {
-    return world_fail_at(w, side, table, "the shape's text is too long");
-  }
   for (unsigned c = 0; c < schema->ncols; c++) {
     unsigned width = ls_shape_width(l->shape, c);
     w->cover->width[schema->cols[c].type][width]++;
@@ -284,6 +290,8 @@ static bool view_kept(world *w, chance *c) {
 
 static bool view_table(world *w, unsigned s, unsigned t, bool full, chance *c) {
   if (!view_shape(w, s, t) || !view_marks(w, s, t))
+    return false;
+  if (chance_one_in(c, 32) && !view_shape_text(w, s, t))
     return false;
   ls_list *l = side_list(w, s, t);
   const model *m = &w->table[t].now;

@@ -1,0 +1,10 @@
+--load accounts=bank.csv --format table per_branch + ranks + none
+--load accounts=bank.csv --work per_branch + in_credit + large 1000 + ranks + none + field 4 + found 4 + found 40
+--load accounts=bank.csv transfer 1 2 250 + field 1 + field 2 + open 8 4 "Noether, Emmy" + close 3 + ranks
+--load accounts=bank.csv transfer 1 2 5000
+--load accounts=bank.csv transfer 1 99 5
+--load accounts=bank.csv transfer 1 1 5
+--load accounts=bank.csv field 99
+--load accounts=bank.csv close 1
+--load accounts=bank.csv open 1 1 Again
+--load accounts=bank.csv --format json large 1000

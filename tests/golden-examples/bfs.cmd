@@ -1,0 +1,1 @@
+--load edges=graph.txt --load vertices=vertices.csv --work bfs 3 + distances 3 + levels 3

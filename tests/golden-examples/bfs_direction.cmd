@@ -1,0 +1,1 @@
+--load edges=graph.txt --load in_edges=graph.txt --work bfs 3 24

@@ -1,0 +1,2 @@
+--load needs=needs.tsv --work number + size + pulls_in editor + depths editor + most_needed 3 + reach 0 + number_of libc
+--load needs=needs.tsv number + pulls_in nothing

@@ -1,0 +1,1 @@
+--load edges=graph.txt --work pagerank 20 0.85 + top 20 0.85 5

@@ -1,0 +1,1 @@
+--load edges=weighted.txt --load vertices=vertices.csv --work sssp 3 + distances 3

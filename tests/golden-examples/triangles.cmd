@@ -1,0 +1,1 @@
+--load edges=graph.txt --work triangles + ordered_triangles

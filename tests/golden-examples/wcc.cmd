@@ -1,0 +1,1 @@
+--load edges=graph.txt --load vertices=vertices.csv --work wcc + sizes
