@@ -94,8 +94,10 @@ static bool begin_loop(ir_builder *b, uint32_t block) {
   if (before != 0 && b->r->blocks[before].npreds == 0) return false;
   b->cur = before;
   b->owed = 0;
-  uint32_t landing = ir_b_exit_at(b, b->pc, IR_EXIT_BULK, 0);
-  b->r->blocks[before].landing = landing;
+  if (!(b->facts && b->facts->careful && b->facts->careful[b->ins->a])) {
+    uint32_t landing = ir_b_exit_at(b, b->pc, IR_EXIT_BULK, 0);
+    b->r->blocks[before].landing = landing;
+  }
   ir_end_jump(b->r, before, b->start[block]);
   ir_var_unseal(&b->vars, b->start[block]);
   return true;

@@ -147,10 +147,12 @@ static void build_has(ir_builder *b) {
   b->cur = both;
 }
 
-/* The version of the block is the list's: the handle is fresh. */
+/* The version of the block, but for the mark that an earlier refind may have left in its top bit,
+ * is the list's: the handle is fresh. */
 static void build_refind(ir_builder *b) {
   ir_fast f = {.slow = IR_NO_BLOCK};
   ir_id version = ir_b_as(b, ir_b_reg(b, b->ins->a + 1u), IR_I64);
+  version = ir_b2(b, IR_OP_BAND, version, ir_int(b->r, INT64_MAX));
   ir_fast_need(b, &f, ir_b2(b, IR_OP_EQ, version, ir_b_field(b, b->ins->b, IR_F_VERSION)));
   ir_fast_end(b, &f);
 }

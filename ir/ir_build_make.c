@@ -44,6 +44,8 @@ unsigned ir_b_width(const ir_builder *b, unsigned list, unsigned col) {
 }
 
 ir_id ir_b_field(ir_builder *b, unsigned list, unsigned field) {
+  uint64_t shape = b->r->lists[list].facts.shape;
+  if (field == IR_F_BASE && ls_shape_base(shape) == LS_BASE_ZERO) return ir_int(b->r, 0);
   /* An offset may be read only where the layout is known to be a tree. */
   if (field >= IR_F_OFFSET && b->r->lists[list].facts.trust == IR_CHECKED) {
     ir_id id = ir_b(b, IR_OP_OFFSET, 0, NULL);

@@ -298,8 +298,8 @@ static bool take_args(parser *p, ir_node *n, operands *o) {
 
 static bool parse_node(parser *p) {
   uint32_t v = 0;
-  ir_op op;
-  ir_type type;
+  ir_op op = IR_OP_INT;
+  ir_type type = IR_NONE;
   operands o;
   o.n = 0;
   if (peek(p)[0] == 'v') {

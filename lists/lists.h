@@ -478,7 +478,7 @@ unsigned ls_store_count(const ls_store *s);
 ls_list *ls_store_list(ls_store *s, unsigned i);
 ls_texts *ls_store_texts(ls_store *s);
 /* An event: between begin and commit or rollback every write is undone by rollback, which
- * cannot fail.  budget may be NULL.  One event at a time. */
+ * cannot fail.  budget may be NULL.  One event at a time: LS_UNSUITABLE in an open one. */
 ls_status ls_store_begin(ls_store *s, ls_budget *budget);
 void ls_store_commit(ls_store *s);
 void ls_store_rollback(ls_store *s);

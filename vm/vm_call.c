@@ -24,9 +24,11 @@ static bool call_is_event(const vm_fn *fn) { return fn->kind != VM_QUERY; }
 
 static bool call_allowed(const vm_context *cx, unsigned fn, const ls_val *args) {
   const vm_module *m = cx->link->module;
-  if (fn >= m->nfns || (cx->snap && call_is_event(&m->fns[fn]))) return false;
+  if (fn >= m->nfns || (cx->snap && call_is_event(&m->fns[fn])))
+    return false;
   for (unsigned i = 0; i < m->fns[fn].nparams; i++)
-    if (!call_value_valid(cx, m->fns[fn].params[i].type, args[i])) return false;
+    if (!call_value_valid(cx, m->fns[fn].params[i].type, args[i]))
+      return false;
   return true;
 }
 
@@ -58,7 +60,8 @@ static void call_take_result(vm_context *cx, const vm_fn *fn, vm_result *out) {
 
 /* Lets the layouts of stored lists follow what earlier calls did with them. */
 static void call_settle(vm_context *cx) {
-  if (cx->snap) return;
+  if (cx->snap)
+    return;
   for (unsigned i = 0; i < cx->link->module->nstored; i++)
     ls_list_settle(ls_store_list(cx->link->store, i)); /* where it cannot, the list stays */
 }
@@ -66,10 +69,12 @@ static void call_settle(vm_context *cx) {
 /* With the frame entered. */
 static int call_run(vm_context *cx) {
   int fault = vm_check_limits(cx, cx->work);
-  if (fault == VM_FINE) fault = cx->execute(cx);
+  if (fault == VM_FINE)
+    fault = cx->execute(cx);
   if (fault != VM_FINE) {
     call_note_fault(cx, fault);
-    while (cx->top) vm_frame_leave(cx);
+    while (cx->top)
+      vm_frame_leave(cx);
   }
   return fault;
 }
@@ -77,33 +82,44 @@ static int call_run(vm_context *cx) {
 static vm_status call_in_event(vm_context *cx, unsigned fn, const ls_val *args) {
   bool event = call_is_event(&cx->link->module->fns[fn]);
   ls_store *store = cx->link->store;
-  if (event && ls_store_begin(store, &cx->budget) != LS_OK) return VM_NO_MEMORY;
+  if (event && ls_store_begin(store, &cx->budget) != LS_OK)
+    return VM_NO_MEMORY;
   int fault = vm_frame_enter(cx, fn, args);
   vm_status status = VM_NO_MEMORY;
-  if (fault == VM_FINE) status = call_run(cx) == VM_FINE ? VM_OK : VM_FAULTED;
-  if (event && status == VM_OK) ls_store_commit(store);
-  else if (event) ls_store_rollback(store);
+  if (fault == VM_FINE)
+    status = call_run(cx) == VM_FINE ? VM_OK : VM_FAULTED;
+  if (event && status == VM_OK)
+    ls_store_commit(store);
+  else if (event)
+    ls_store_rollback(store);
   return status;
 }
 
 vm_status vm_call(vm_context *cx, unsigned fn, const ls_val *args, vm_result *out) {
-  if (cx->running) return VM_MISUSE;
-  if (!cx->texts_kept) ls_texts_reset(cx->texts);
+  if (cx->running)
+    return VM_MISUSE;
+  if (!cx->texts_kept)
+    ls_texts_reset(cx->texts);
   cx->texts_kept = false;
   cx->work = 0;
   cx->fault = (vm_fault){.fn = -1};
-  if (!call_allowed(cx, fn, args)) return VM_MISUSE;
+  if (!call_allowed(cx, fn, args))
+    return VM_MISUSE;
   call_settle(cx);
   cx->budget.left = cx->memory_limit;
   cx->running = true;
+  vm_tier_begin(cx);
   vm_status status = call_in_event(cx, fn, args);
   cx->running = false;
+  vm_tier_end(cx);
   cx->texts_kept = false; /* a host function may have asked for them */
-  if (status == VM_OK) call_take_result(cx, &cx->link->module->fns[fn], out);
+  if (status == VM_OK)
+    call_take_result(cx, &cx->link->module->fns[fn], out);
   return status;
 }
 
 void vm_result_release(vm_result *r) {
-  if (r->kind == VM_RESULT_ROWS) ls_list_delete(r->rows);
+  if (r->kind == VM_RESULT_ROWS)
+    ls_list_delete(r->rows);
   r->rows = NULL;
 }

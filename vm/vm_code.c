@@ -84,9 +84,9 @@ static uint16_t code_list_xop(const vm_ins *i, const ls_schema *s) {
   case VM_OP_ENSURE:
     return one ? VM_X_ENSURE_1 : VM_X_ENSURE;
   case VM_OP_SEEK:
-    return positional                                                     ? VM_X_SEEK_POS
+    return positional                                                 ? VM_X_SEEK_POS
            : (spec & ~VM_SPEC_TRACKED) == 1 && schema_first_is_int(s) ? VM_X_SEEK_PREFIX
-                                                                          : VM_X_SEEK;
+                                                                      : VM_X_SEEK;
   case VM_OP_NEXT:
     return positional ? VM_X_NEXT_POS : spec & VM_SPEC_TRACKED ? VM_X_NEXT_TRACKED : VM_X_NEXT;
   default:
@@ -98,7 +98,8 @@ static uint16_t code_xop(const vm_module *m, const vm_fn *fn, uint32_t pc) {
   const vm_ins *i = &fn->code[pc];
   int64_t target = vm_ins_target(i, pc);
   int list = vm_ins_list(i);
-  if (list >= 0) return code_list_xop(i, code_schema(m, fn, (unsigned)list));
+  if (list >= 0)
+    return code_list_xop(i, code_schema(m, fn, (unsigned)list));
   switch (i->op) {
   case VM_OP_LDB:
     return VM_X_LDI;
@@ -106,10 +107,6 @@ static uint16_t code_xop(const vm_module *m, const vm_fn *fn, uint32_t pc) {
     return code_builtin(i->b);
   case VM_OP_JMP:
     return target <= (int64_t)pc ? VM_X_JMP_BACK : VM_X_JMP;
-  case VM_OP_JT:
-    return target <= (int64_t)pc ? VM_X_JT_BACK : VM_X_JT;
-  case VM_OP_JF:
-    return target <= (int64_t)pc ? VM_X_JF_BACK : VM_X_JF;
   default:
     return i->op;
   }
@@ -159,7 +156,8 @@ static void code_operands(const vm_module *m, const vm_code *code, uint32_t pc) 
   int64_t target = vm_ins_target(i, pc);
   int list = vm_ins_list(i);
   *x = (vm_xins){.a = i->a, .b = i->b, .c = i->c};
-  if (list >= 0) code_list_operands(i, code_schema(m, code->fn, (unsigned)list), x);
+  if (list >= 0)
+    code_list_operands(i, code_schema(m, code->fn, (unsigned)list), x);
   switch (i->op) {
   case VM_OP_LDI:
     x->w = vm_ins_s32(i);
@@ -191,7 +189,7 @@ static void code_operands(const vm_module *m, const vm_code *code, uint32_t pc) 
   }
 }
 
-/* ---- what a loop names */
+/* What a loop names */
 
 /* Per function: looking at bodies of loops within loops costs their depth, so no more than so
  * many instructions for each one there is.  Loops left over name nothing. */
@@ -203,22 +201,37 @@ static uint32_t loop_lists(const vm_fn *fn, uint32_t from, uint32_t end, uint8_t
   uint32_t n = 0;
   for (uint32_t pc = from; pc < end; pc++) {
     int list = vm_ins_list(&fn->code[pc]);
-    if (list < 0 || named[list]) continue;
+    if (list < 0 || named[list])
+      continue;
     named[list] = true;
     out[n++] = (uint8_t)list;
   }
   return n;
 }
 
-/* Where each loop's header is, and for now in nlists where its last jump back ends. */
+/* Where each loop's header is, and where its last jump back ends. */
 static void loops_place(const vm_code *code) {
   const vm_fn *fn = code->fn;
   for (uint32_t pc = 0; pc < fn->ncode; pc++) {
     if (fn->code[pc].op == VM_OP_LOOP)
-      code->loops[fn->code[pc].a] = (vm_code_loop){.pc = pc, .nlists = pc + 1};
+      code->loops[fn->code[pc].a] = (vm_code_loop){.pc = pc, .end = pc + 1};
     int64_t target = vm_ins_target(&fn->code[pc], pc);
     if (target >= 0 && target <= (int64_t)pc && fn->code[target].op == VM_OP_LOOP)
-      code->loops[fn->code[target].a].nlists = pc + 1;
+      code->loops[fn->code[target].a].end = pc + 1;
+  }
+}
+
+/* Loops are numbered in no order; looking for parents costs no more than the code and the nest. */
+static void loops_nest(const vm_code *code) {
+  const vm_fn *fn = code->fn;
+  uint16_t around = VM_NO_LOOP;
+  for (uint32_t pc = 0; pc < fn->ncode; pc++) {
+    while (around != VM_NO_LOOP && code->loops[around].end <= pc)
+      around = code->loops[around].parent;
+    if (fn->code[pc].op != VM_OP_LOOP)
+      continue;
+    code->loops[fn->code[pc].a].parent = around;
+    around = fn->code[pc].a;
   }
 }
 
@@ -226,42 +239,50 @@ static bool code_loops(vm_module *m, vm_code *code) {
   const vm_fn *fn = code->fn;
   uint64_t looks = (uint64_t)fn->ncode * LOOP_LOOKS;
   code->loops = vm_module_alloc(m, sizeof(vm_code_loop) * fn->nloops);
-  if (code->loops == NULL) return false;
+  if (code->loops == NULL)
+    return false;
   loops_place(code);
+  loops_nest(code);
   for (unsigned i = 0; i < fn->nloops; i++) {
     vm_code_loop *l = &code->loops[i];
-    uint32_t end = l->nlists;
     uint8_t named[VM_MAX_LISTS + 1];
-    l->nlists = 0;
-    if (end - l->pc > looks) continue;
-    looks -= end - l->pc;
-    uint32_t n = loop_lists(fn, l->pc, end, named);
+    if (l->end - l->pc > looks)
+      continue;
+    looks -= l->end - l->pc;
+    uint32_t n = loop_lists(fn, l->pc, l->end, named);
     uint8_t *lists = n ? vm_module_alloc(m, n) : NULL;
-    if (n && lists == NULL) return false;
-    if (n) memcpy(lists, named, n);
+    if (n && lists == NULL)
+      return false;
+    if (n)
+      memcpy(lists, named, n);
     l->lists = lists;
     l->nlists = n;
   }
   return true;
 }
 
-/* ---- building */
+/* Building */
 
 static bool code_locals(vm_module *m, vm_code *code) {
   const vm_fn *fn = code->fn;
-  if (fn->nlists == 0) return true;
+  if (fn->nlists == 0)
+    return true;
   code->locals = vm_module_alloc(m, fn->nlists);
-  if (code->locals == NULL) return false;
+  if (code->locals == NULL)
+    return false;
   for (unsigned i = 0; i < fn->nlists; i++)
-    if (!m->lists[fn->lists[i]].stored) code->locals[code->nlocals++] = (uint8_t)i;
+    if (!m->lists[fn->lists[i]].stored)
+      code->locals[code->nlocals++] = (uint8_t)i;
   return true;
 }
 
 static void code_handlers(const vm_fn *fn, vm_xins *ins, const uint16_t *xop) {
   const void *const *handlers = vm_interp_handlers();
   for (uint32_t pc = 0; pc < fn->ncode; pc++) {
-    if (handlers) ins[pc].go = handlers[xop[pc]];
-    else ins[pc].op = xop[pc];
+    if (handlers)
+      ins[pc].go = handlers[xop[pc]];
+    else
+      ins[pc].op = xop[pc];
   }
 }
 
@@ -289,9 +310,11 @@ static bool code_build(vm_module *m, const vm_fn *fn, vm_code *code) {
 
 ls_status vm_code_build(vm_module *m) {
   vm_code *codes = vm_module_alloc(m, sizeof(vm_code) * (m->nfns + 1));
-  if (codes == NULL) return LS_NOMEM;
+  if (codes == NULL)
+    return LS_NOMEM;
   for (uint32_t i = 0; i < m->nfns; i++)
-    if (!code_build(m, &m->fns[i], &codes[i])) return LS_NOMEM;
+    if (!code_build(m, &m->fns[i], &codes[i]))
+      return LS_NOMEM;
   m->code = codes;
   return LS_OK;
 }

@@ -5,23 +5,29 @@ static bool context_init(vm_context *cx) {
   const vm_link *k = cx->link;
   ls_texts *base = cx->snap ? ls_snapshot_texts(cx->snap) : ls_store_texts(k->store);
   cx->texts = ls_texts_overlay(base);
-  if (cx->texts == NULL || vm_profile_init(cx) != LS_OK) return false;
-  if (k->module->nfns == 0) return true;
+  if (cx->texts == NULL || vm_profile_init(cx) != LS_OK)
+    return false;
+  if (k->module->nfns == 0)
+    return true;
   cx->pools = ls_mem_zalloc(cx->mem, sizeof(vm_lists *) * k->module->nfns);
   return cx->pools != NULL;
 }
 
 vm_context *vm_context_on(vm_link *k, ls_snapshot *snap) {
   vm_context *cx = ls_mem_zalloc(k->mem, sizeof *cx);
-  if (cx == NULL) return NULL;
+  if (cx == NULL)
+    return NULL;
   cx->link = k;
   cx->mem = k->mem;
   cx->consts = k->consts;
   cx->snap = snap ? ls_snapshot_hold(snap) : NULL;
   cx->cancel = &cx->never;
   cx->execute = vm_interp;
+  cx->poll_work = VM_POLL_WORK;
   vm_context_limit(cx, &(vm_limits){0});
-  if (context_init(cx)) return cx;
+  vm_entries_enter(cx);
+  if (context_init(cx))
+    return cx;
   vm_context_delete(cx);
   return NULL;
 }
@@ -29,21 +35,25 @@ vm_context *vm_context_on(vm_link *k, ls_snapshot *snap) {
 vm_context *vm_context_new(vm_link *k) { return vm_context_on(k, NULL); }
 
 void vm_context_delete(vm_context *cx) {
-  if (cx == NULL) return;
+  if (cx == NULL)
+    return;
+  vm_entries_leave(cx);
   vm_frames_free(cx);
   vm_profile_free(cx);
-  if (cx->pools) ls_mem_free(cx->mem, cx->pools, sizeof(vm_lists *) * cx->link->module->nfns);
+  if (cx->pools)
+    ls_mem_free(cx->mem, cx->pools, sizeof(vm_lists *) * cx->link->module->nfns);
   ls_mem_free(cx->mem, cx->scratch, cx->scratch_bytes);
-  if (cx->texts) ls_texts_delete(cx->texts);
-  if (cx->snap) ls_snapshot_release(cx->snap);
+  if (cx->texts)
+    ls_texts_delete(cx->texts);
+  if (cx->snap)
+    ls_snapshot_release(cx->snap);
   ls_mem_free(cx->mem, cx, sizeof *cx);
 }
 
 void vm_context_limit(vm_context *cx, const vm_limits *limits) {
   cx->work_limit = limits->work ? limits->work : UINT64_MAX;
-  cx->memory_limit = limits->memory && limits->memory < (uint64_t)INT64_MAX
-                         ? (int64_t)limits->memory
-                         : INT64_MAX;
+  cx->memory_limit =
+      limits->memory && limits->memory < (uint64_t)INT64_MAX ? (int64_t)limits->memory : INT64_MAX;
   cx->depth_limit = limits->depth ? limits->depth : VM_DEFAULT_DEPTH;
 }
 
@@ -62,7 +72,8 @@ ls_texts *vm_context_texts(vm_context *cx) {
 }
 
 void vm_context_reset_texts(vm_context *cx) {
-  if (cx->running) return; /* a host function's texts belong to the call it serves */
+  if (cx->running)
+    return; /* a host function's texts belong to the call it serves */
   ls_texts_reset(cx->texts);
   cx->texts_kept = true;
 }

@@ -22,7 +22,7 @@
 #include "vm/vm_profile.h"
 #include "vm/vm_sem.h"
 
-/* ---- predecoded code */
+/* Predecoded code */
 
 /* One slot for each bytecode instruction, at the same index.  A fused instruction reads the
  * operands of its later parts from their own slots, which stay valid: anyone may jump there. */
@@ -41,10 +41,13 @@ typedef struct {
 } vm_xins;
 _Static_assert(sizeof(vm_xins) == 16, "four to a cache line");
 
+#define VM_NO_LOOP UINT16_MAX
 typedef struct {
   uint32_t pc;     /* of the LOOP */
-  uint32_t nlists; /* lists that instructions between LOOP and the last jump to it name */
+  uint32_t end;    /* behind the last jump to it */
+  uint32_t nlists; /* lists that instructions from pc to end name */
   const uint8_t *lists;
+  uint16_t parent; /* the innermost loop around it, or VM_NO_LOOP */
 } vm_code_loop;
 
 /* A function made ready to run. */
@@ -83,7 +86,7 @@ static inline const vm_code *vm_code_of(const vm_module *m, unsigned fn) {
   return (const vm_code *)m->code + fn;
 }
 
-/* ---- frames */
+/* Frames */
 
 /* The lists of one activation; those of the store are the same in each.  Pooled by function. */
 typedef struct vm_lists {
@@ -114,6 +117,7 @@ struct vm_link {
   ls_store *store;
   const ls_schema **schemas;
   ls_val *consts; /* the module's constants; texts as the store's ids */
+  struct vm_entries *entries; /* NULL: interpreter only */
 };
 
 struct vm_context {
@@ -129,13 +133,25 @@ struct vm_context {
   uint64_t poll_at;    /* the interpreter looks at limits when work is past it */
   const _Atomic int *cancel; /* never NULL */
   vm_frame *top;
-  vm_chunk *chunk;     /* the one that top is in */
+  vm_chunk *chunk; /* the one that top is in */
   uint32_t depth, depth_limit;
-  int64_t memory_limit; /* INT64_MAX: none */
-  vm_lists **pools;     /* by function */
+  int64_t memory_limit;                /* INT64_MAX: none */
+  vm_lists **pools;                    /* by function */
   int (*execute)(struct vm_context *); /* vm_interp; tests also run by vm_step_run */
   vm_host_call host;
   void *host_user;
+  /* Tiers (vm_tier_int.h); entries NULL: there are none. */
+  struct vm_entries *entries;
+  struct vm_context *next; /* of the link's contexts */
+  vm_frame *base;          /* execute returns when this frame is on top; NULL: when none is */
+  int raised;              /* kind of the fault after VM_STOPPED */
+  uint32_t native;         /* activations of compiled code */
+  uint32_t eager;          /* polls to be made at once, to find the way into new code */
+  uint64_t poll_work;      /* between polls of the interpreter */
+  uint64_t heat_from;      /* work up to here has been counted as heat */
+  uint64_t news;           /* of entries, that were taken */
+  uint64_t stress;         /* state of the generator */
+  _Atomic uint64_t seen;   /* epoch when last at rest */
   bool running;
   bool texts_kept; /* texts were interned for the next call */
   ls_val value;    /* result of the call */
@@ -153,7 +169,7 @@ void vm_frame_leave(vm_context *cx); /* pops it; its local lists end */
 /* Frees what frames used.  No frame is left. */
 void vm_frames_free(vm_context *cx);
 
-/* ---- execution: VM_FINE when the outermost frame has returned, else the fault's kind, with the
+/* Execution: VM_FINE when the outermost frame has returned, else the fault's kind, with the
  * frame that faulted on top, its pc at the instruction, and work exact. */
 int vm_interp(vm_context *cx);
 int vm_step_run(vm_context *cx);
@@ -162,13 +178,33 @@ int vm_step(vm_context *cx);
 
 /* Test made after the costs up to and including a LOOP or CALL are in `work`. */
 static inline int vm_check_limits(const vm_context *cx, uint64_t work) {
-  if (__builtin_expect(work > cx->work_limit, 0)) return VM_FAULT_WORK;
+  if (__builtin_expect(work > cx->work_limit, 0))
+    return VM_FAULT_WORK;
   if (__builtin_expect(__atomic_load_n((const int *)cx->cancel, __ATOMIC_RELAXED) != 0, 0))
     return VM_FAULT_CANCELLED;
   return VM_FINE;
 }
 
-/* ---- list instructions: VM_FINE, VM_JUMP (findj, next, firstj, lastj) or a fault kind */
+/* Tiers, where cx->entries is there.  Everything is in the frame and the context:
+ * frame->pc at the LOOP (or 0), cx->work before it. */
+
+#define VM_RESUME (-3)  /* compiled code has run: go on where the top frame's pc says */
+#define VM_STOPPED (-4) /* a fault, cx->raised, with everything in order */
+#define VM_EAGER_POLLS 64u
+#define VM_POLL_WORK 16384u /* between polls of the interpreter */
+/* VM_FINE: nothing has run, go on; else one of the two. */
+int vm_tier_at_loop(vm_context *cx, unsigned loop);
+int vm_tier_at_start(vm_context *cx);
+/* A context is made, is deleted; a call from outside begins, ends. */
+void vm_entries_enter(vm_context *cx);
+void vm_entries_leave(vm_context *cx);
+void vm_tier_begin(vm_context *cx);
+void vm_tier_end(vm_context *cx);
+void vm_entries_delete(struct vm_entries *e); /* of a link without contexts */
+/* For compiled code: helper `poll`. */
+int vm_tier_poll(vm_context *cx, uint64_t work);
+
+/* List instructions: VM_FINE, VM_JUMP (findj, next, firstj, lastj) or a fault kind */
 
 #define VM_JUMP (-2)
 /* In the version of a block: refind looked the row up, so a cursor beside it is older. */
@@ -198,7 +234,7 @@ int vm_do_edge(vm_context *cx, ls_list *l, ls_val *block, unsigned spec, bool la
 /* Takes the rows of the top frame's list as the call's result. */
 int vm_do_retl(vm_context *cx, unsigned list);
 
-/* ---- texts and calls; work by size goes to cx->extra */
+/* Texts and calls; work by size goes to cx->extra */
 
 bool vm_text_same(const vm_context *cx, ls_val x, ls_val y);
 int vm_text_order(vm_context *cx, ls_val x, ls_val y); /* <0, 0, >0 */
@@ -207,7 +243,7 @@ int vm_do_fail(vm_context *cx, ls_val text);
 /* args: also where the result goes. */
 int vm_do_callx(vm_context *cx, unsigned number, ls_val *args);
 
-/* ---- profile */
+/* Profile */
 
 ls_status vm_profile_init(vm_context *cx);
 void vm_profile_free(vm_context *cx);

@@ -5,8 +5,10 @@ static bool link_store(vm_link *k) {
   vm_module *m = k->module;
   if (m->nstored) {
     k->schemas = ls_mem_zalloc(k->mem, sizeof(ls_schema *) * m->nstored);
-    if (k->schemas == NULL) return false;
-    for (uint32_t i = 0; i < m->nstored; i++) k->schemas[i] = &m->lists[i].schema;
+    if (k->schemas == NULL)
+      return false;
+    for (uint32_t i = 0; i < m->nstored; i++)
+      k->schemas[i] = &m->lists[i].schema;
   }
   k->store = ls_store_new(k->schemas, m->nstored, k->mem, &k->policy);
   return k->store != NULL;
@@ -14,9 +16,11 @@ static bool link_store(vm_link *k) {
 
 static bool link_consts(vm_link *k) {
   vm_module *m = k->module;
-  if (m->nconsts == 0) return true;
+  if (m->nconsts == 0)
+    return true;
   k->consts = ls_mem_zalloc(k->mem, sizeof(ls_val) * m->nconsts);
-  if (k->consts == NULL) return false;
+  if (k->consts == NULL)
+    return false;
   for (uint32_t i = 0; i < m->nconsts; i++) {
     const vm_const *c = &m->consts[i];
     uint32_t id = 0;
@@ -29,22 +33,30 @@ static bool link_consts(vm_link *k) {
 }
 
 vm_link *vm_link_new(vm_module *m, ls_mem *mem, const ls_policy *policy) {
-  if (!m->verified) return NULL;
+  if (!m->verified)
+    return NULL;
   vm_link *k = ls_mem_zalloc(mem, sizeof *k);
-  if (k == NULL) return NULL;
+  if (k == NULL)
+    return NULL;
   k->module = vm_module_hold(m);
   k->mem = mem;
   k->policy = policy ? *policy : ls_policy_default;
-  if (link_store(k) && link_consts(k)) return k;
+  if (link_store(k) && link_consts(k))
+    return k;
   vm_link_delete(k);
   return NULL;
 }
 
 void vm_link_delete(vm_link *k) {
-  if (k == NULL) return;
-  if (k->store) ls_store_delete(k->store);
-  if (k->schemas) ls_mem_free(k->mem, k->schemas, sizeof(ls_schema *) * k->module->nstored);
-  if (k->consts) ls_mem_free(k->mem, k->consts, sizeof(ls_val) * k->module->nconsts);
+  if (k == NULL)
+    return;
+  vm_entries_delete(k->entries);
+  if (k->store)
+    ls_store_delete(k->store);
+  if (k->schemas)
+    ls_mem_free(k->mem, k->schemas, sizeof(ls_schema *) * k->module->nstored);
+  if (k->consts)
+    ls_mem_free(k->mem, k->consts, sizeof(ls_val) * k->module->nconsts);
   vm_module_release(k->module);
   ls_mem_free(k->mem, k, sizeof *k);
 }

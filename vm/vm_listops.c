@@ -26,7 +26,8 @@ int vm_fault_of(ls_status s) {
 int vm_do_new(vm_frame *f, unsigned list) {
   ls_list *l = f->lists->list[list];
   ls_hint *ended = &f->profile->ended[list];
-  if (!l->fresh) ls_list_take_hint(l, ended);
+  if (!l->fresh)
+    ls_list_take_hint(l, ended);
   return vm_fault_of(ls_list_restart(l, ended));
 }
 
@@ -40,25 +41,26 @@ int vm_do_sort(vm_context *cx, ls_list *l, int64_t keys) {
 }
 
 int vm_do_row(const ls_list *l, int64_t number, ls_val *handle) {
-  if ((uint64_t)number >= l->count) return VM_FAULT_MISSING;
+  if ((uint64_t)number >= l->count)
+    return VM_FAULT_MISSING;
   handle->i = number;
   return VM_FINE;
 }
 
 /* Rows of positional lists may have gone; handles of keyed lists are fresh. */
-static bool row_gone(const ls_list *l, ls_row h) {
-  return l->schema->nkeys == 0 && h >= l->count;
-}
+static bool row_gone(const ls_list *l, ls_row h) { return l->schema->nkeys == 0 && h >= l->count; }
 
 int vm_do_get(const ls_list *l, ls_row h, unsigned col, ls_val *out) {
-  if (row_gone(l, h)) return VM_FAULT_DELETED;
+  if (row_gone(l, h))
+    return VM_FAULT_DELETED;
   *out = ls_list_get(l, h, col);
   return VM_FINE;
 }
 
 int vm_do_set(vm_context *cx, ls_list *l, ls_val *handle, unsigned col, ls_val v) {
   ls_row h = handle->u;
-  if (row_gone(l, h)) return VM_FAULT_DELETED;
+  if (row_gone(l, h))
+    return VM_FAULT_DELETED;
   int fault = vm_fault_of(ls_list_set(l, cx->texts, &h, col, v));
   handle->u = h;
   return fault;
@@ -70,18 +72,21 @@ static void block_set(const ls_list *l, ls_val *block, ls_row h) {
 }
 
 static void block_set_key(const ls_list *l, ls_val *block) {
-  for (unsigned k = 0; k < l->schema->nkeys; k++) block[2 + k] = ls_list_get(l, block[0].u, k);
+  for (unsigned k = 0; k < l->schema->nkeys; k++)
+    block[2 + k] = ls_list_get(l, block[0].u, k);
 }
 
 int vm_do_find(vm_context *cx, ls_list *l, ls_val *block) {
   ls_row h;
   ls_status s = ls_list_find(l, cx->texts, block + 2, &h);
-  if (s == LS_OK) block_set(l, block, h);
+  if (s == LS_OK)
+    block_set(l, block, h);
   return vm_fault_of(s);
 }
 
 int vm_do_refind(vm_context *cx, ls_list *l, ls_val *block) {
-  if ((block[1].u & ~VM_REFOUND) == l->version) return VM_FINE;
+  if ((block[1].u & ~VM_REFOUND) == l->version)
+    return VM_FINE;
   int fault = vm_do_find(cx, l, block);
   block[1].u |= VM_REFOUND;
   return fault == VM_FAULT_MISSING ? VM_FAULT_DELETED : fault;
@@ -100,7 +105,8 @@ int vm_do_put(vm_context *cx, ls_list *l, const ls_val *row) {
 int vm_do_ensure(vm_context *cx, ls_list *l, ls_val *block, const ls_val *rest) {
   ls_row h;
   ls_status s = ls_list_ensure(l, cx->texts, block + 2, rest, &h);
-  if (s == LS_OK) block_set(l, block, h);
+  if (s == LS_OK)
+    block_set(l, block, h);
   return vm_fault_of(s);
 }
 
@@ -110,15 +116,17 @@ int vm_do_erase(vm_context *cx, ls_list *l, const ls_val *key) {
 
 int vm_do_clear(ls_list *l) { return vm_fault_of(ls_list_clear(l)); }
 
-/* ---- slices */
+/* Slices */
 
 static ls_slice slice_at(const ls_val *bounds, unsigned spec) {
   ls_slice s = {.prefix = bounds, .np = VM_SPEC_NP(spec)};
   bounds += s.np;
   s.has_lo = (spec & VM_SPEC_LO) != 0;
   s.has_hi = (spec & VM_SPEC_HI) != 0;
-  if (s.has_lo) s.lo = *bounds++;
-  if (s.has_hi) s.hi = *bounds;
+  if (s.has_lo)
+    s.lo = *bounds++;
+  if (s.has_hi)
+    s.hi = *bounds;
   return s;
 }
 
@@ -136,7 +144,8 @@ int vm_do_seek(vm_context *cx, ls_list *l, ls_val *block, unsigned spec) {
   ls_cursor c = {0, 0};
   if (l->schema->nkeys) {
     ls_status status = ls_list_seek(l, cx->texts, &s, &c);
-    if (status != LS_OK) return vm_fault_of(status);
+    if (status != LS_OK)
+      return vm_fault_of(status);
   }
   cursor_set(l, block, &c);
   block_set(l, block, LS_NO_ROW);
@@ -144,14 +153,16 @@ int vm_do_seek(vm_context *cx, ls_list *l, ls_val *block, unsigned spec) {
 }
 
 static int next_positional(const ls_list *l, ls_val *block) {
-  if (block[2].u >= l->count) return VM_JUMP;
+  if (block[2].u >= l->count)
+    return VM_JUMP;
   block[0].u = block[2].u++;
   return VM_FINE;
 }
 
 int vm_do_next(vm_context *cx, ls_list *l, ls_val *block, unsigned spec) {
   unsigned nkeys = l->schema->nkeys;
-  if (nkeys == 0) return next_positional(l, block);
+  if (nkeys == 0)
+    return next_positional(l, block);
   ls_cursor c = {block[2 + nkeys].u, block[3 + nkeys].u};
   bool tracked = (spec & VM_SPEC_TRACKED) != 0;
   if (tracked && block[1].u != l->version) {
@@ -159,15 +170,18 @@ int vm_do_next(vm_context *cx, ls_list *l, ls_val *block, unsigned spec) {
     bool started = block[0].u != LS_NO_ROW;
     ls_status status = started ? ls_list_seek_after(l, cx->texts, &s, block + 2, &c)
                                : ls_list_seek(l, cx->texts, &s, &c);
-    if (status != LS_OK) return vm_fault_of(status);
+    if (status != LS_OK)
+      return vm_fault_of(status);
     block[1].u = l->version;
   }
   ls_row h;
   bool more = ls_list_next(l, &c, &h);
   cursor_set(l, block, &c);
-  if (!more) return VM_JUMP;
+  if (!more)
+    return VM_JUMP;
   block[0].u = h;
-  if (tracked) block_set_key(l, block);
+  if (tracked)
+    block_set_key(l, block);
   return VM_FINE;
 }
 
@@ -175,7 +189,8 @@ int vm_do_scount(vm_context *cx, ls_list *l, const ls_val *bounds, unsigned spec
   ls_slice s = slice_at(bounds, spec);
   uint64_t n;
   int fault = vm_fault_of(ls_list_slice_count(l, cx->texts, &s, &n));
-  if (fault == VM_FINE) out->u = n;
+  if (fault == VM_FINE)
+    out->u = n;
   return fault;
 }
 
@@ -184,10 +199,13 @@ int vm_do_edge(vm_context *cx, ls_list *l, ls_val *block, unsigned spec, bool la
   ls_row h;
   ls_status status =
       last ? ls_list_last(l, cx->texts, &s, &h) : ls_list_first(l, cx->texts, &s, &h);
-  if (status == LS_MISSING) return VM_JUMP;
-  if (status != LS_OK) return vm_fault_of(status);
+  if (status == LS_MISSING)
+    return VM_JUMP;
+  if (status != LS_OK)
+    return vm_fault_of(status);
   block_set(l, block, h);
-  if (spec & VM_SPEC_TRACKED) block_set_key(l, block);
+  if (spec & VM_SPEC_TRACKED)
+    block_set_key(l, block);
   return VM_FINE;
 }
 

@@ -13,8 +13,8 @@
  * the first header run of the first 16 entries and of every 16th, and at some header run in every
  * 16384 units of work. */
 typedef struct {
-  uint8_t nshapes;      /* up to VM_PROFILE_SHAPES */
-  uint8_t many;         /* there were more */
+  uint8_t nshapes; /* up to VM_PROFILE_SHAPES */
+  uint8_t many;    /* there were more */
   uint64_t shapes[VM_PROFILE_SHAPES];
 } vm_list_profile;
 
@@ -23,11 +23,16 @@ typedef struct {
   uint64_t entries; /* times it was reached from outside (fallen into, not jumped back to) */
   uint64_t trips;   /* headers of all entries but the last one; headers / entries is the mean */
   uint64_t longest; /* most headers of one entry */
+  uint64_t heat;    /* work done in it, as polls and compiled code saw it */
+  uint64_t stuck;   /* of that, in the interpreter while a loop around it had code */
+  uint64_t hot_headers; /* entered at so many headers: the tiers are asked */
   vm_list_profile *lists; /* the function's nlists entries, or NULL: never sampled */
 } vm_loop_profile;
 
 typedef struct {
   uint64_t calls;
+  uint64_t heat;
+  uint64_t hot_calls; /* after so many calls the tiers are asked */
   /* NULL until the function is first called. */
   vm_loop_profile *loops; /* nloops entries */
   ls_hint *ended;         /* nlists entries: where each local list ended last time */

@@ -13,7 +13,7 @@
 
 typedef unsigned __int128 real_wide;
 
-/* ---- big natural numbers: 4352 bits, for 800 digits or 10^1130 */
+/* Big natural numbers: 4352 bits, for 800 digits or 10^1130 */
 
 #define BIG_WORDS 136
 
@@ -38,17 +38,21 @@ static void big_scale(real_big *b, uint32_t m, uint32_t add) {
     b->w[i] = (uint32_t)carry;
     carry >>= 32;
   }
-  if (carry) b->w[b->n++] = (uint32_t)carry;
+  if (carry)
+    b->w[b->n++] = (uint32_t)carry;
 }
 
 static void big_scale_ten(real_big *b, int power) {
-  for (; power >= 9; power -= 9) big_scale(b, 1000000000u, 0);
-  for (; power > 0; power--) big_scale(b, 10, 0);
+  for (; power >= 9; power -= 9)
+    big_scale(b, 1000000000u, 0);
+  for (; power > 0; power--)
+    big_scale(b, 10, 0);
 }
 
 static void big_shift(real_big *b, int bits) {
   int words = bits / 32, part = bits % 32;
-  if (b->n == 0) return;
+  if (b->n == 0)
+    return;
   memmove(b->w + words, b->w, sizeof(uint32_t) * (size_t)b->n);
   memset(b->w, 0, sizeof(uint32_t) * (size_t)words);
   b->n += words;
@@ -59,7 +63,8 @@ static void big_shift(real_big *b, int bits) {
       b->w[i] = w << part | carry;
       carry = w >> (32 - part);
     }
-    if (carry) b->w[b->n++] = carry;
+    if (carry)
+      b->w[b->n++] = carry;
   }
 }
 
@@ -68,9 +73,11 @@ static int big_bits(const real_big *b) {
 }
 
 static int big_compare(const real_big *x, const real_big *y) {
-  if (x->n != y->n) return x->n < y->n ? -1 : 1;
+  if (x->n != y->n)
+    return x->n < y->n ? -1 : 1;
   for (int i = x->n - 1; i >= 0; i--)
-    if (x->w[i] != y->w[i]) return x->w[i] < y->w[i] ? -1 : 1;
+    if (x->w[i] != y->w[i])
+      return x->w[i] < y->w[i] ? -1 : 1;
   return 0;
 }
 
@@ -82,20 +89,22 @@ static void big_subtract(real_big *x, const real_big *y) {
     x->w[i] = (uint32_t)carry;
     carry >>= 32;
   }
-  while (x->n && x->w[x->n - 1] == 0) x->n--;
+  while (x->n && x->w[x->n - 1] == 0)
+    x->n--;
 }
 
 static void big_add(real_big *x, const real_big *y) {
   uint64_t carry = 0;
   for (int i = 0; i < x->n || i < y->n || carry; i++) {
-    if (i >= x->n) x->w[x->n++] = 0;
+    if (i >= x->n)
+      x->w[x->n++] = 0;
     carry += (uint64_t)x->w[i] + (i < y->n ? y->w[i] : 0);
     x->w[i] = (uint32_t)carry;
     carry >>= 32;
   }
 }
 
-/* ---- writing */
+/* Writing */
 
 /* 0.d1 d2 d3 ... * 10^point */
 typedef struct {
@@ -117,7 +126,8 @@ static void digits_fixed(uint64_t f, int q, real_digits *out) {
   uint64_t whole = q < 64 ? f >> q : 0;
   out->n = whole ? (int)vm_text_from_int((int64_t)whole, out->digit) : 0;
   out->point = out->n;
-  if (rest == 0) return;
+  if (rest == 0)
+    return;
   for (;;) {
     rest *= 10, above *= 10, below *= 10;
     unsigned d = (unsigned)(rest >> (q + 2));
@@ -128,8 +138,10 @@ static void digits_fixed(uint64_t f, int q, real_digits *out) {
       digits_end(out, d, high && (!low || rest * 2 > one || (rest * 2 == one && (d & 1))));
       return;
     }
-    if (out->n || d) out->digit[out->n++] = (char)('0' + d);
-    else out->point--;
+    if (out->n || d)
+      out->digit[out->n++] = (char)('0' + d);
+    else
+      out->point--;
   }
 }
 
@@ -222,7 +234,8 @@ static void digits_tidy(real_digits *d) {
       d->n = 1;
     }
   }
-  while (d->n > 1 && d->digit[d->n - 1] == '0') d->n--;
+  while (d->n > 1 && d->digit[d->n - 1] == '0')
+    d->n--;
 }
 
 static size_t digits_plain(const real_digits *d, char *out) {
@@ -230,12 +243,14 @@ static size_t digits_plain(const real_digits *d, char *out) {
   if (d->point <= 0) {
     out[len++] = '0';
     out[len++] = '.';
-    for (int i = d->point; i < 0; i++) out[len++] = '0';
+    for (int i = d->point; i < 0; i++)
+      out[len++] = '0';
     memcpy(out + len, d->digit, (size_t)d->n);
     return len + (size_t)d->n;
   }
   for (int i = 0; i < d->point || i < d->n; i++) {
-    if (i == d->point) out[len++] = '.';
+    if (i == d->point)
+      out[len++] = '.';
     out[len++] = i < d->n ? d->digit[i] : '0';
   }
   if (d->n <= d->point) {
@@ -275,14 +290,16 @@ size_t vm_text_from_real(double v, char *out) {
   int field = (int)(bits >> 52), e = (field ? field : 1) - 1075;
   uint64_t f = (bits & ((UINT64_C(1) << 52) - 1)) | (uint64_t)(field != 0) << 52;
   real_digits d;
-  if (e <= 0 && e >= -120) digits_fixed(f, -e, &d);
-  else digits_big(v, f, e, f == UINT64_C(1) << 52 && field > 1, &d);
+  if (e <= 0 && e >= -120)
+    digits_fixed(f, -e, &d);
+  else
+    digits_big(v, f, e, f == UINT64_C(1) << 52 && field > 1, &d);
   digits_tidy(&d);
   return sign + (d.point > -5 && d.point <= 17 ? digits_plain(&d, out + sign)
                                                : digits_exponent(&d, out + sign));
 }
 
-/* ---- reading */
+/* Reading */
 
 #define REAL_KEPT 800 /* digits; the exact halfway cases have at most 768 */
 
@@ -302,9 +319,11 @@ static void decimal_digit(real_decimal *d, const char *at, bool fraction) {
     d->exponent -= fraction;
     return;
   }
-  if (d->n == 0) d->text = at;
+  if (d->n == 0)
+    d->text = at;
   if (d->n < REAL_KEPT) {
-    if (d->n < 19) d->first = d->first * 10 + (uint64_t)(*at - '0');
+    if (d->n < 19)
+      d->first = d->first * 10 + (uint64_t)(*at - '0');
     d->n++;
     d->exponent -= fraction;
   } else {
@@ -316,12 +335,16 @@ static void decimal_digit(real_decimal *d, const char *at, bool fraction) {
 /* The exponent after `e`, kept within what can matter. */
 static bool decimal_exponent(const char *at, const char *end, int64_t *exponent) {
   bool negative = at < end && *at == '-';
-  if (at < end && (*at == '-' || *at == '+')) at++;
-  if (at == end) return false;
+  if (at < end && (*at == '-' || *at == '+'))
+    at++;
+  if (at == end)
+    return false;
   int64_t v = 0;
   for (; at < end; at++) {
-    if (!real_digit(*at)) return false;
-    if (v < INT64_C(1000000000000)) v = v * 10 + (*at - '0');
+    if (!real_digit(*at))
+      return false;
+    if (v < INT64_C(1000000000000))
+      v = v * 10 + (*at - '0');
   }
   *exponent += negative ? -v : v;
   return true;
@@ -330,13 +353,18 @@ static bool decimal_exponent(const char *at, const char *end, int64_t *exponent)
 static bool decimal_parse(const char *at, const char *end, real_decimal *d) {
   memset(d, 0, sizeof *d);
   d->text = at;
-  if (at == end || !real_digit(*at)) return false;
-  for (; at < end && real_digit(*at); at++) decimal_digit(d, at, false);
+  if (at == end || !real_digit(*at))
+    return false;
+  for (; at < end && real_digit(*at); at++)
+    decimal_digit(d, at, false);
   if (at < end && *at == '.') {
-    if (++at == end || !real_digit(*at)) return false;
-    for (; at < end && real_digit(*at); at++) decimal_digit(d, at, true);
+    if (++at == end || !real_digit(*at))
+      return false;
+    for (; at < end && real_digit(*at); at++)
+      decimal_digit(d, at, true);
   }
-  if (at == end) return true;
+  if (at == end)
+    return true;
   return (*at == 'e' || *at == 'E') && decimal_exponent(at + 1, end, &d->exponent);
 }
 
@@ -345,10 +373,12 @@ static bool decimal_parse(const char *at, const char *end, real_decimal *d) {
 static double real_round(uint64_t q, int e) {
   int top = 64 - __builtin_clzll(q) + e; /* value < 2^top */
   int unit = top - 53;
-  if (unit < -1074) unit = -1074; /* subnormal */
+  if (unit < -1074)
+    unit = -1074; /* subnormal */
   int drop = unit - e;
   if (drop > 0) {
-    if (drop > 63) return drop == 64 && q > UINT64_C(1) << 63 ? ldexp(1, -1074) : 0;
+    if (drop > 63)
+      return drop == 64 && q > UINT64_C(1) << 63 ? ldexp(1, -1074) : 0;
     uint64_t half = UINT64_C(1) << (drop - 1), cut = q & (2 * half - 1);
     q >>= drop;
     q += cut > half || (cut == half && (q & 1));
@@ -364,7 +394,8 @@ static const double real_tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 /* Significand below 2^64 and a power of ten up to 19: exact in 128 bits. */
 static double real_medium(uint64_t w, int exponent) {
   uint64_t ten = 1;
-  for (int i = exponent < 0 ? -exponent : exponent; i > 0; i--) ten *= 10;
+  for (int i = exponent < 0 ? -exponent : exponent; i > 0; i--)
+    ten *= 10;
   real_wide q;
   int e = 0;
   bool rest = false;
@@ -386,8 +417,10 @@ static double real_medium(uint64_t w, int exponent) {
 /* num / den, by long division to a quotient in 2^62 .. 2^64 and whether something remains. */
 static double real_divide(real_big *num, real_big *den, bool more) {
   int shift = 63 - (big_bits(num) - big_bits(den));
-  if (shift > 0) big_shift(num, shift);
-  else big_shift(den, -shift);
+  if (shift > 0)
+    big_shift(num, shift);
+  else
+    big_shift(den, -shift);
   big_shift(den, 63);
   uint64_t q = 0;
   for (int i = 0; i < 64; i++) {
@@ -408,26 +441,35 @@ static double real_slow(const real_decimal *d) {
   big_set(&den, 1);
   const char *at = d->text;
   for (int i = 0; i < d->n; at++) {
-    if (*at == '.') continue;
-    if (num.n == 0) big_set(&num, (uint64_t)(*at - '0'));
-    else big_scale(&num, 10, (uint32_t)(*at - '0'));
+    if (*at == '.')
+      continue;
+    if (num.n == 0)
+      big_set(&num, (uint64_t)(*at - '0'));
+    else
+      big_scale(&num, 10, (uint32_t)(*at - '0'));
     i++;
   }
-  if (exponent >= 0) big_scale_ten(&num, exponent);
-  else big_scale_ten(&den, -exponent);
+  if (exponent >= 0)
+    big_scale_ten(&num, exponent);
+  else
+    big_scale_ten(&den, -exponent);
   return real_divide(&num, &den, d->more);
 }
 
 static double real_value(const real_decimal *d) {
-  if (d->n == 0) return 0;
-  if (d->n + d->exponent > 310) return HUGE_VAL;
-  if (d->n + d->exponent < -330) return 0;
+  if (d->n == 0)
+    return 0;
+  if (d->n + d->exponent > 310)
+    return HUGE_VAL;
+  if (d->n + d->exponent < -330)
+    return 0;
   int e = (int)d->exponent;
   if (d->n <= 15 && e >= -22 && e <= 22) {
     double w = (double)d->first;
     return e < 0 ? w / real_tens[-e] : w * real_tens[e];
   }
-  if (d->n <= 19 && e >= -19 && e <= 19) return real_medium(d->first, e);
+  if (d->n <= 19 && e >= -19 && e <= 19)
+    return real_medium(d->first, e);
   return real_slow(d);
 }
 
@@ -439,9 +481,12 @@ bool vm_text_to_real(const char *text, size_t len, double *out) {
   size_t sign = len && text[0] == '-';
   real_decimal d;
   double v;
-  if (real_is(text, len, "nan")) v = (double)NAN;
-  else if (real_is(text + sign, len - sign, "inf")) v = HUGE_VAL;
-  else if (!decimal_parse(text + sign, text + len, &d) || isinf(v = real_value(&d))) return false;
+  if (real_is(text, len, "nan"))
+    v = (double)NAN;
+  else if (real_is(text + sign, len - sign, "inf"))
+    v = HUGE_VAL;
+  else if (!decimal_parse(text + sign, text + len, &d) || isinf(v = real_value(&d)))
+    return false;
   *out = sign ? -v : v;
   return true;
 }

@@ -15,7 +15,7 @@
 
 #define VM_FINE (-1)
 
-/* ---- ints */
+/* Ints */
 
 static inline int vm_sem_iadd(int64_t b, int64_t c, int64_t *a) {
   return __builtin_add_overflow(b, c, a) ? VM_FAULT_OVERFLOW : VM_FINE;
@@ -31,15 +31,18 @@ static inline int vm_sem_imul(int64_t b, int64_t c, int64_t *a) {
 
 /* Truncates towards zero. */
 static inline int vm_sem_idiv(int64_t b, int64_t c, int64_t *a) {
-  if (c == 0) return VM_FAULT_DIV_ZERO;
-  if (c == -1) return vm_sem_isub(0, b, a);
+  if (c == 0)
+    return VM_FAULT_DIV_ZERO;
+  if (c == -1)
+    return vm_sem_isub(0, b, a);
   *a = b / c;
   return VM_FINE;
 }
 
 /* Has the sign of b; b % -1 is 0 for every b, also the smallest, which the processor traps. */
 static inline int vm_sem_imod(int64_t b, int64_t c, int64_t *a) {
-  if (c == 0) return VM_FAULT_DIV_ZERO;
+  if (c == 0)
+    return VM_FAULT_DIV_ZERO;
   *a = c == -1 ? 0 : b % c;
   return VM_FINE;
 }
@@ -47,12 +50,13 @@ static inline int vm_sem_imod(int64_t b, int64_t c, int64_t *a) {
 static inline int vm_sem_ineg(int64_t b, int64_t *a) { return vm_sem_isub(0, b, a); }
 
 static inline int vm_sem_iabs(int64_t b, int64_t *a) {
-  if (b < 0) return vm_sem_isub(0, b, a);
+  if (b < 0)
+    return vm_sem_isub(0, b, a);
   *a = b;
   return VM_FINE;
 }
 
-/* ---- reals: IEEE double, each operation rounded once */
+/* Reals: IEEE double, each operation rounded once */
 
 static inline double vm_sem_radd(double b, double c) { return b + c; }
 static inline double vm_sem_rsub(double b, double c) { return b - c; }
@@ -67,14 +71,18 @@ static inline double vm_sem_round(double b) { return round(b); } /* halves away 
 static inline double vm_sem_trunc(double b) { return trunc(b); }
 
 static inline double vm_sem_rmin(double b, double c) {
-  if (b != b || c != c) return b + c;
-  if (b == c) return signbit(b) ? b : c;
+  if (b != b || c != c)
+    return b + c;
+  if (b == c)
+    return signbit(b) ? b : c;
   return b < c ? b : c;
 }
 
 static inline double vm_sem_rmax(double b, double c) {
-  if (b != b || c != c) return b + c;
-  if (b == c) return signbit(b) ? c : b;
+  if (b != b || c != c)
+    return b + c;
+  if (b == c)
+    return signbit(b) ? c : b;
   return b > c ? b : c;
 }
 
@@ -82,15 +90,17 @@ static inline double vm_sem_rmax(double b, double c) {
  * real leaves the VM (results, host arguments, stored cells) it is this one. */
 static inline double vm_sem_canonical(double b) {
   const uint64_t nan_bits = UINT64_C(0x7ff8000000000000);
-  if (b != b) memcpy(&b, &nan_bits, sizeof b);
+  if (b != b)
+    memcpy(&b, &nan_bits, sizeof b);
   return b;
 }
 
-/* ---- dates: days from 0001-01-01, a Monday */
+/* Dates: days from 0001-01-01, a Monday */
 
 static inline int vm_sem_dadd(int64_t b, int64_t c, int64_t *a) {
   int64_t sum;
-  if (__builtin_add_overflow(b, c, &sum) || sum < 0 || sum > LS_DATE_MAX) return VM_FAULT_OVERFLOW;
+  if (__builtin_add_overflow(b, c, &sum) || sum < 0 || sum > LS_DATE_MAX)
+    return VM_FAULT_OVERFLOW;
   *a = sum;
   return VM_FINE;
 }
@@ -107,11 +117,13 @@ static inline int64_t vm_sem_days_before(int64_t month) {
 }
 
 static inline int vm_sem_date_ymd(int64_t y, int64_t m, int64_t d, int64_t *a) {
-  if (y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > 31) return VM_FAULT_CONVERSION;
+  if (y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > 31)
+    return VM_FAULT_CONVERSION;
   int64_t leap = vm_sem_leap(y);
   int64_t first = vm_sem_days_before(m) + (m > 2 ? leap : 0);
   int64_t next = m == 12 ? first + 31 : vm_sem_days_before(m + 1) + (m >= 2 ? leap : 0);
-  if (first + d > next) return VM_FAULT_CONVERSION;
+  if (first + d > next)
+    return VM_FAULT_CONVERSION;
   int64_t before = y - 1;
   *a = before * 365 + before / 4 - before / 100 + before / 400 + first + d - 1;
   return VM_FINE;
@@ -131,23 +143,25 @@ static inline void vm_sem_civil(int64_t date, int64_t *y, int64_t *m, int64_t *d
   *y = n400 * 400 + n100 * 100 + n4 * 4 + n1 + 1;
   int64_t leap = vm_sem_leap(*y);
   int64_t month = 12;
-  while (rest < vm_sem_days_before(month) + (month > 2 ? leap : 0)) month--;
+  while (rest < vm_sem_days_before(month) + (month > 2 ? leap : 0))
+    month--;
   *m = month;
   *d = rest - vm_sem_days_before(month) - (month > 2 ? leap : 0) + 1;
 }
 
-/* ---- conversions */
+/* Conversions */
 
 static inline double vm_sem_real_int(int64_t b) { return (double)b; }
 
 static inline int vm_sem_int_real(double b, int64_t *a) {
   /* Both bounds are exact doubles; NaN fails both tests. */
-  if (!(b >= -9223372036854775808.0 && b < 9223372036854775808.0)) return VM_FAULT_CONVERSION;
+  if (!(b >= -9223372036854775808.0 && b < 9223372036854775808.0))
+    return VM_FAULT_CONVERSION;
   *a = (int64_t)b;
   return VM_FINE;
 }
 
-/* ---- work charged by size, on top of an instruction's fixed cost */
+/* Work charged by size, on top of an instruction's fixed cost */
 
 static inline uint64_t vm_sem_text_work(uint64_t bytes) { return bytes / 8; }
 

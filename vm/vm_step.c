@@ -177,7 +177,8 @@ static int step_return(const step_state *s) {
   ls_val value = has_value ? *s->a : (ls_val){0};
   if (s->i->op == VM_OP_RETL) {
     int fault = vm_do_retl(cx, s->i->a);
-    if (fault != VM_FINE) return fault;
+    if (fault != VM_FINE)
+      return fault;
   }
   vm_frame_leave(cx);
   if (cx->top == NULL) {
@@ -185,7 +186,8 @@ static int step_return(const step_state *s) {
     return VM_FINE;
   }
   vm_frame *caller = cx->top;
-  if (has_value) caller->regs[caller->code->fn->code[caller->pc].a] = value;
+  if (has_value)
+    caller->regs[caller->code->fn->code[caller->pc].a] = value;
   caller->pc++;
   return VM_FINE;
 }
@@ -197,8 +199,10 @@ static int step_call(const step_state *s) {
 
 /* A loop is entered where the last instruction was not a jump back to it. */
 static int step_loop(const step_state *s, bool from_body) {
-  if (from_body) s->f->profile->loops[s->i->a].headers++;
-  else vm_profile_enter(s->cx, s->f, s->i->a);
+  if (from_body)
+    s->f->profile->loops[s->i->a].headers++;
+  else
+    vm_profile_enter(s->cx, s->f, s->i->a);
   return vm_check_limits(s->cx, s->cx->work);
 }
 
@@ -315,8 +319,10 @@ int vm_step(vm_context *cx) {
   f->back = false;
   cx->work += vm_ins_cost(i);
   cx->extra = 0;
-  if (i->op == VM_OP_CALL) return step_call(&s);
-  if (i->op == VM_OP_RET || i->op == VM_OP_RETV || i->op == VM_OP_RETL) return step_return(&s);
+  if (i->op == VM_OP_CALL)
+    return step_call(&s);
+  if (i->op == VM_OP_RET || i->op == VM_OP_RETV || i->op == VM_OP_RETL)
+    return step_return(&s);
   int end = step_do(&s, back);
   cx->work += cx->extra;
   if (end == VM_JUMP) {
@@ -325,12 +331,14 @@ int vm_step(vm_context *cx) {
     f->pc = (uint32_t)target;
     return VM_FINE;
   }
-  if (end == VM_FINE) f->pc++;
+  if (end == VM_FINE)
+    f->pc++;
   return end;
 }
 
 int vm_step_run(vm_context *cx) {
   int fault = VM_FINE;
-  while (cx->top && fault == VM_FINE) fault = vm_step(cx);
+  while (cx->top && fault == VM_FINE)
+    fault = vm_step(cx);
   return fault;
 }

@@ -13,8 +13,10 @@ size_t vm_text_from_int(int64_t v, char *out) {
     digits[n++] = (char)('0' + rest % 10);
     rest /= 10;
   } while (rest);
-  if (v < 0) out[len++] = '-';
-  while (n) out[len++] = digits[--n];
+  if (v < 0)
+    out[len++] = '-';
+  while (n)
+    out[len++] = digits[--n];
   return len;
 }
 
@@ -41,9 +43,11 @@ bool vm_text_to_int(const char *text, size_t len, int64_t *out) {
   size_t at = len && text[0] == '-';
   bool negative = at == 1;
   int64_t v = 0;
-  if (at == len) return false;
+  if (at == len)
+    return false;
   for (; at < len; at++) {
-    if (!text_is_digit(text[at])) return false;
+    if (!text_is_digit(text[at]))
+      return false;
     int digit = text[at] - '0';
     if (__builtin_mul_overflow(v, 10, &v) ||
         __builtin_add_overflow(v, negative ? -digit : digit, &v))
@@ -56,7 +60,8 @@ bool vm_text_to_int(const char *text, size_t len, int64_t *out) {
 static bool text_take_digits(const char *text, size_t n, int64_t *out) {
   *out = 0;
   for (size_t i = 0; i < n; i++) {
-    if (!text_is_digit(text[i])) return false;
+    if (!text_is_digit(text[i]))
+      return false;
     *out = *out * 10 + (text[i] - '0');
   }
   return true;
@@ -73,13 +78,19 @@ bool vm_text_to_date(const char *text, size_t len, int64_t *out) {
 static size_t utf8_char(const unsigned char *s, size_t left) {
   unsigned char c = s[0];
   size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-  if (n == 0 || n > left) return 0;
+  if (n == 0 || n > left)
+    return 0;
   for (size_t i = 1; i < n; i++)
-    if ((s[i] & 0xc0) != 0x80) return 0;
-  if (c == 0xe0 && s[1] < 0xa0) return 0; /* overlong */
-  if (c == 0xed && s[1] > 0x9f) return 0; /* surrogate */
-  if (c == 0xf0 && s[1] < 0x90) return 0; /* overlong */
-  if (c == 0xf4 && s[1] > 0x8f) return 0; /* past U+10FFFF */
+    if ((s[i] & 0xc0) != 0x80)
+      return 0;
+  if (c == 0xe0 && s[1] < 0xa0)
+    return 0; /* overlong */
+  if (c == 0xed && s[1] > 0x9f)
+    return 0; /* surrogate */
+  if (c == 0xf0 && s[1] < 0x90)
+    return 0; /* overlong */
+  if (c == 0xf4 && s[1] > 0x8f)
+    return 0; /* past U+10FFFF */
   return n;
 }
 
@@ -92,7 +103,8 @@ bool vm_text_valid(const char *text, size_t len, size_t *bad) {
     }
     size_t n = utf8_char((const unsigned char *)text + at, len - at);
     if (n == 0) {
-      if (bad) *bad = at;
+      if (bad)
+        *bad = at;
       return false;
     }
     at += n;
@@ -104,20 +116,24 @@ static bool utf8_starts(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
 
 uint64_t vm_text_count(const char *text, size_t len) {
   uint64_t n = 0;
-  for (size_t i = 0; i < len; i++) n += utf8_starts(text[i]);
+  for (size_t i = 0; i < len; i++)
+    n += utf8_starts(text[i]);
   return n;
 }
 
 size_t vm_text_offset(const char *text, size_t len, uint64_t n) {
   for (size_t i = 0; i < len; i++)
-    if (utf8_starts(text[i]) && n-- == 0) return i;
+    if (utf8_starts(text[i]) && n-- == 0)
+      return i;
   return len;
 }
 
 size_t vm_text_cut(const char *text, size_t len) {
   size_t start = len;
-  while (start > 0 && len - start < 4 && !utf8_starts(text[start - 1])) start--;
-  if (start == 0) return 0;
+  while (start > 0 && len - start < 4 && !utf8_starts(text[start - 1]))
+    start--;
+  if (start == 0)
+    return 0;
   start--;
   return utf8_char((const unsigned char *)text + start, len - start) == len - start ? len : start;
 }
@@ -129,11 +145,14 @@ void vm_text_slice(const char *text, size_t len, uint64_t from, uint64_t n, size
 }
 
 bool vm_text_contains(const char *text, size_t len, const char *needle, size_t n) {
-  if (n == 0) return true;
+  if (n == 0)
+    return true;
   while (len >= n) {
     const char *hit = memchr(text, needle[0], len - n + 1);
-    if (hit == NULL) return false;
-    if (memcmp(hit, needle, n) == 0) return true;
+    if (hit == NULL)
+      return false;
+    if (memcmp(hit, needle, n) == 0)
+      return true;
     len -= (size_t)(hit - text) + 1;
     text = hit + 1;
   }

@@ -24,8 +24,10 @@ static text_view view(const vm_context *cx, ls_val id) {
 /* Two ids of one dictionary name two texts.  But a text of the overlay that was then written to
  * the store has an id there too. */
 bool vm_text_same(const vm_context *cx, ls_val x, ls_val y) {
-  if (x.u == y.u) return true;
-  if ((x.u < LS_TEXT_OVERLAY) == (y.u < LS_TEXT_OVERLAY)) return false;
+  if (x.u == y.u)
+    return true;
+  if ((x.u < LS_TEXT_OVERLAY) == (y.u < LS_TEXT_OVERLAY))
+    return false;
   text_view s = view(cx, x), t = view(cx, y);
   return s.len == t.len && memcmp(s.bytes, t.bytes, s.len) == 0;
 }
@@ -42,8 +44,10 @@ static int text_make(vm_context *cx, const char *bytes, size_t len, ls_val *out)
   uint32_t id;
   if (ls_texts_lookup(cx->texts, bytes, len, &id) != LS_OK) {
     int64_t charge = (int64_t)len + VM_TEXT_CHARGE;
-    if (cx->budget.left < charge) return VM_FAULT_MEMORY;
-    if (ls_texts_intern(cx->texts, bytes, len, &id) != LS_OK) return VM_FAULT_MEMORY;
+    if (cx->budget.left < charge)
+      return VM_FAULT_MEMORY;
+    if (ls_texts_intern(cx->texts, bytes, len, &id) != LS_OK)
+      return VM_FAULT_MEMORY;
     cx->budget.left -= charge;
   }
   cx->extra += vm_sem_text_work(len);
@@ -53,10 +57,12 @@ static int text_make(vm_context *cx, const char *bytes, size_t len, ls_val *out)
 
 /* Room for a text under construction; NULL: no memory, or longer than any text may be. */
 static char *text_scratch(vm_context *cx, uint64_t bytes) {
-  if (bytes > TEXT_LONGEST) return NULL;
+  if (bytes > TEXT_LONGEST)
+    return NULL;
   if (bytes > cx->scratch_bytes) {
     char *more = ls_mem_alloc(cx->mem, bytes + bytes / 2 + 64);
-    if (more == NULL) return NULL;
+    if (more == NULL)
+      return NULL;
     ls_mem_free(cx->mem, cx->scratch, cx->scratch_bytes);
     cx->scratch = more;
     cx->scratch_bytes = bytes + bytes / 2 + 64;
@@ -66,14 +72,16 @@ static char *text_scratch(vm_context *cx, uint64_t bytes) {
 
 static int text_concat(vm_context *cx, text_view s, text_view t, ls_val *out) {
   char *to = text_scratch(cx, (uint64_t)s.len + t.len);
-  if (to == NULL) return VM_FAULT_MEMORY;
+  if (to == NULL)
+    return VM_FAULT_MEMORY;
   memcpy(to, s.bytes, s.len);
   memcpy(to + s.len, t.bytes, t.len);
   return text_make(cx, to, s.len + t.len, out);
 }
 
 static int text_substring(vm_context *cx, text_view s, int64_t from, int64_t n, ls_val *out) {
-  if (from < 0 || n < 0) return VM_FAULT_CONVERSION;
+  if (from < 0 || n < 0)
+    return VM_FAULT_CONVERSION;
   size_t start, bytes;
   vm_text_slice(s.bytes, s.len, (uint64_t)from, (uint64_t)n, &start, &bytes);
   return text_make(cx, s.bytes + start, bytes, out);
@@ -81,7 +89,8 @@ static int text_substring(vm_context *cx, text_view s, int64_t from, int64_t n, 
 
 static int text_case(vm_context *cx, text_view s, char first, ls_val *out) {
   char *to = text_scratch(cx, s.len);
-  if (to == NULL) return VM_FAULT_MEMORY;
+  if (to == NULL)
+    return VM_FAULT_MEMORY;
   for (size_t i = 0; i < s.len; i++) {
     bool letter = s.bytes[i] >= first && s.bytes[i] < first + 26;
     to[i] = letter ? (char)(s.bytes[i] ^ 0x20) : s.bytes[i];
@@ -93,10 +102,14 @@ static int text_case(vm_context *cx, text_view s, char first, ls_val *out) {
 static int text_format(vm_context *cx, vm_builtin f, ls_val v, ls_val *out) {
   char text[VM_TEXT_NUMBER];
   size_t len;
-  if (f == VM_BIF_TEXT_I) len = vm_text_from_int(v.i, text);
-  else if (f == VM_BIF_TEXT_R) len = vm_text_from_real(v.r, text);
-  else if (f == VM_BIF_TEXT_D) len = vm_text_from_date(v.i, text);
-  else memcpy(text, v.i ? "true" : "false", len = v.i ? 4 : 5);
+  if (f == VM_BIF_TEXT_I)
+    len = vm_text_from_int(v.i, text);
+  else if (f == VM_BIF_TEXT_R)
+    len = vm_text_from_real(v.r, text);
+  else if (f == VM_BIF_TEXT_D)
+    len = vm_text_from_date(v.i, text);
+  else
+    memcpy(text, v.i ? "true" : "false", len = v.i ? 4 : 5);
   return text_make(cx, text, len, out);
 }
 
@@ -144,7 +157,8 @@ static int builtin_text(vm_context *cx, vm_builtin f, const ls_val *args, ls_val
 
 int vm_do_builtin(vm_context *cx, vm_builtin f, const ls_val *args, ls_val *out) {
   cx->extra = 0;
-  if (vm_sem_builtin_scalar(f)) return vm_sem_builtin(f, args, out);
+  if (vm_sem_builtin_scalar(f))
+    return vm_sem_builtin(f, args, out);
   if (f == VM_BIF_TEXT_I || f == VM_BIF_TEXT_R || f == VM_BIF_TEXT_B || f == VM_BIF_TEXT_D)
     return text_format(cx, f, args[0], out);
   return builtin_text(cx, f, args, out);
@@ -152,8 +166,10 @@ int vm_do_builtin(vm_context *cx, vm_builtin f, const ls_val *args, ls_val *out)
 
 static void fault_say(vm_context *cx, const char *bytes, size_t len) {
   char *to = cx->fault.message;
-  if (len >= sizeof cx->fault.message) len = vm_text_cut(bytes, sizeof cx->fault.message - 1);
-  if (len) memcpy(to, bytes, len);
+  if (len >= sizeof cx->fault.message)
+    len = vm_text_cut(bytes, sizeof cx->fault.message - 1);
+  if (len)
+    memcpy(to, bytes, len);
   to[len] = 0;
 }
 
@@ -188,7 +204,8 @@ int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
   const char *wrong = "no host function is installed";
   if (cx->host) {
     for (unsigned i = 0; i < x->nparams; i++)
-      if (x->params[i].type == LS_REAL) args[i].r = vm_sem_canonical(args[i].r);
+      if (x->params[i].type == LS_REAL)
+        args[i].r = vm_sem_canonical(args[i].r);
     wrong = cx->host(cx->host_user, cx, number, args, &result);
     if (wrong == NULL && x->result == VM_RESULT_SCALAR)
       wrong = host_value(cx, x->result_type, &result);
@@ -197,6 +214,7 @@ int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
     fault_say(cx, wrong, strlen(wrong));
     return VM_FAULT_HOST;
   }
-  if (x->result == VM_RESULT_SCALAR) args[0] = result;
+  if (x->result == VM_RESULT_SCALAR)
+    args[0] = result;
   return VM_FINE;
 }

@@ -13,7 +13,8 @@ void host_free(pure_engine *engine, void *block, size_t bytes) {
 static pure_status read_options(const pure_engine_options *options, pure_engine_options *out,
                                 pure_error *e) {
   memset(out, 0, sizeof *out);
-  if (!options) return PURE_OK;
+  if (!options)
+    return PURE_OK;
   if (options->size < sizeof options->size || options->size > sizeof *out)
     return host_fail(e, PURE_MISUSE, "pure_engine_options.size is not its size");
   memcpy(out, options, options->size);
@@ -26,22 +27,34 @@ static pure_status read_options(const pure_engine_options *options, pure_engine_
 
 pure_status pure_engine_new(const pure_engine_options *options, pure_engine **out,
                             pure_error *error) {
-  if (!out) return host_fail(error, PURE_MISUSE, "pure_engine_new: out is NULL");
+  if (!out)
+    return host_fail(error, PURE_MISUSE, "pure_engine_new: out is NULL");
   *out = NULL;
   pure_engine_options o;
   pure_status status = read_options(options, &o, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   ls_policy policy = ls_policy_default;
+  static const uint32_t levels[] = {VM_TIER_AUTO, 0, 1, 2, 3};
+  vm_tier_options tier = {.level = levels[o.jit], .threads = o.threads, .sync = o.jit_sync};
   if (o.environment) {
     const char *bad = NULL;
     ls_policy_from_env(&policy, &bad);
-    if (bad) return host_fail(error, PURE_BAD_ARGUMENT, "environment: %s is not a number", bad);
+    if (bad)
+      return host_fail(error, PURE_BAD_ARGUMENT, "environment: %s is not a number", bad);
+    vm_tier_options_from_env(&tier, &bad);
+    if (bad)
+      return host_fail(error, PURE_BAD_ARGUMENT, "environment: %s cannot be that", bad);
   }
   ls_mem_hooks hooks;
-  if (o.memory) hooks = (ls_mem_hooks){o.memory->alloc, o.memory->free, o.memory->user};
+  if (o.memory)
+    hooks = (ls_mem_hooks){o.memory->alloc, o.memory->free, o.memory->user};
   ls_mem *mem = ls_mem_new(o.memory ? &hooks : NULL);
   pure_engine *engine = mem ? ls_mem_zalloc(mem, sizeof *engine) : NULL;
-  if (!engine) {
+  if (engine && tier.level)
+    engine->tier = vm_tier_new(mem, &tier);
+  if (!engine || (tier.level && !engine->tier)) {
+    ls_mem_free(mem, engine, sizeof *engine);
     ls_mem_delete(mem);
     return host_no_memory(error);
   }
@@ -50,7 +63,6 @@ pure_status pure_engine_new(const pure_engine_options *options, pure_engine **ou
   engine->policy = policy;
   engine->limits = o.limits;
   engine->jit = o.jit;
-  engine->threads = o.threads;
   *out = engine;
   return PURE_OK;
 }
@@ -61,22 +73,26 @@ pure_engine *host_engine_hold(pure_engine *engine) {
 }
 
 void pure_engine_release(pure_engine *engine) {
-  if (!engine || atomic_fetch_sub(&engine->refs, 1) != 1) return;
+  if (!engine || atomic_fetch_sub(&engine->refs, 1) != 1)
+    return;
   ls_mem *mem = engine->mem;
+  vm_tier_delete(engine->tier);
   ls_mem_free(mem, engine, sizeof *engine);
   ls_mem_delete(mem);
 }
 
-/* This build has the interpreter alone. */
 pure_jit pure_engine_jit(const pure_engine *engine) {
-  (void)engine;
-  return PURE_JIT_0;
+  if (!engine || !engine->tier || !vm_tier_load(engine->tier))
+    return PURE_JIT_0;
+  return engine->jit == PURE_JIT_AUTO ? PURE_JIT_3 : engine->jit;
 }
 
 void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {
-  if (!out) return;
+  if (!out)
+    return;
   memset(out, 0, sizeof *out);
-  if (!engine) return;
+  if (!engine)
+    return;
   ls_mem_stats stats;
   ls_mem_read_stats(engine->mem, &stats);
   out->live_bytes = stats.live_bytes;
@@ -86,5 +102,6 @@ void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {
 }
 
 void pure_engine_fail_after(pure_engine *engine, uint64_t n, bool sticky) {
-  if (engine) ls_mem_fail_after(engine->mem, n, sticky);
+  if (engine)
+    ls_mem_fail_after(engine->mem, n, sticky);
 }

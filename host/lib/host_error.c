@@ -46,8 +46,10 @@ const char *pure_status_name(pure_status status) {
 }
 
 const char *pure_fault_name(pure_fault fault) {
-  if (fault == PURE_FAULT_NONE) return "none";
-  if ((unsigned)fault >= PURE_NFAULTS) return "unknown fault";
+  if (fault == PURE_FAULT_NONE)
+    return "none";
+  if ((unsigned)fault >= PURE_NFAULTS)
+    return "unknown fault";
   return vm_fault_name((vm_fault_kind)(fault - 1));
 }
 
@@ -63,21 +65,26 @@ static size_t append(char *out, size_t n, size_t at, const char *text) {
 size_t pure_error_format(const pure_error *error, char *out, size_t n) {
   size_t at = 0;
   char place[40];
-  if (n) memset(out, 0, n);
-  if (!error) return 0;
-  if (error->file[0]) at = append(out, n, at, error->file);
+  if (n)
+    memset(out, 0, n);
+  if (!error)
+    return 0;
+  if (error->file[0])
+    at = append(out, n, at, error->file);
   if (error->file[0] && error->line) {
     snprintf(place, sizeof place, error->column ? ":%u:%u" : ":%u", error->line, error->column);
     at = append(out, n, at, place);
   }
-  if (error->file[0]) at = append(out, n, at, ": ");
+  if (error->file[0])
+    at = append(out, n, at, ": ");
   return append(out, n, at, error->message[0] ? error->message : pure_status_name(error->status));
 }
 
 /* A text cut in the middle of a character loses what is left of it. */
 static void trim(char *text) {
   size_t length = strlen(text), good = host_utf8_check(text, length);
-  if (length - good < 4) text[good] = 0;
+  if (length - good < 4)
+    text[good] = 0;
 }
 
 static void set(pure_error *e, pure_status status, const char *file, uint32_t line, uint32_t column,
@@ -93,7 +100,8 @@ static void set(pure_error *e, pure_status status, const char *file, uint32_t li
 }
 
 pure_status host_fail(pure_error *e, pure_status status, const char *form, ...) {
-  if (!e) return status;
+  if (!e)
+    return status;
   va_list values;
   va_start(values, form);
   set(e, status, "", 0, 0, form, values);
@@ -103,7 +111,8 @@ pure_status host_fail(pure_error *e, pure_status status, const char *form, ...) 
 
 pure_status host_fail_at(pure_error *e, pure_status status, const char *file, uint32_t line,
                          uint32_t column, const char *form, ...) {
-  if (!e) return status;
+  if (!e)
+    return status;
   va_list values;
   va_start(values, form);
   set(e, status, file, line, column, form, values);
@@ -111,21 +120,22 @@ pure_status host_fail_at(pure_error *e, pure_status status, const char *file, ui
   return status;
 }
 
-pure_status host_no_memory(pure_error *e) {
-  return host_fail(e, PURE_NO_MEMORY, "out of memory");
-}
+pure_status host_no_memory(pure_error *e) { return host_fail(e, PURE_NO_MEMORY, "out of memory"); }
 
 pure_status host_fail_list(pure_error *e, ls_status status) {
   switch (status) {
-  case LS_NOMEM: return host_no_memory(e);
+  case LS_NOMEM:
+    return host_no_memory(e);
   case LS_LIMIT:
     return host_fail(e, PURE_TOO_LARGE, "a list holds at most %lu rows",
                      (unsigned long)LS_MAX_ROWS);
-  case LS_DUPLICATE: return host_fail(e, PURE_BAD_DATA, "duplicate key");
+  case LS_DUPLICATE:
+    return host_fail(e, PURE_BAD_DATA, "duplicate key");
   case LS_OK:
   case LS_MISSING:
   case LS_UNSUITABLE:
-  case LS_FROZEN: break;
+  case LS_FROZEN:
+    break;
   }
   return host_fail(e, PURE_MISUSE, "the list refuses the operation (status %d)", (int)status);
 }
@@ -176,7 +186,8 @@ void host_quote(const char *bytes, size_t length, char *out, size_t n) {
 static unsigned distance(const char *x, size_t nx, const char *y, size_t ny) {
   enum { MAX = 40 };
   unsigned rows[3][MAX + 1];
-  if (nx > MAX || ny > MAX) return MAX;
+  if (nx > MAX || ny > MAX)
+    return MAX;
   for (size_t j = 0; j <= ny; j++)
     rows[0][j] = (unsigned)j;
   for (size_t i = 1; i <= nx; i++) {
@@ -184,8 +195,10 @@ static unsigned distance(const char *x, size_t nx, const char *y, size_t ny) {
     now[0] = (unsigned)i;
     for (size_t j = 1; j <= ny; j++) {
       unsigned best = before[j - 1] + (x[i - 1] != y[j - 1]);
-      if (before[j] + 1 < best) best = before[j] + 1;
-      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      if (before[j] + 1 < best)
+        best = before[j] + 1;
+      if (now[j - 1] + 1 < best)
+        best = now[j - 1] + 1;
       if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1] && older[j - 2] + 1 < best)
         best = older[j - 2] + 1;
       now[j] = best;

@@ -15,7 +15,8 @@
 
 static pure_status io_fail(pure_error *e, const char *path, const char *what, int number) {
   char why[128];
-  if (strerror_r(number, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", number);
+  if (strerror_r(number, why, sizeof why) != 0)
+    snprintf(why, sizeof why, "error %d", number);
   return host_fail_at(e, PURE_IO, path, 0, 0, "%s: %s", what, why);
 }
 
@@ -29,7 +30,8 @@ static void forget(host_file *f) {
 static char *join(pure_engine *engine, const char *a, const char *b, size_t *bytes) {
   *bytes = strlen(a) + strlen(b) + 1;
   char *out = host_alloc(engine, *bytes);
-  if (out) snprintf(out, *bytes, "%s%s", a, b);
+  if (out)
+    snprintf(out, *bytes, "%s%s", a, b);
   return out;
 }
 
@@ -52,7 +54,8 @@ static void open_temporary(host_file *f, mode_t mode) {
       return;
     }
     f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (f->fd >= 0 || errno != EEXIST) return;
+    if (f->fd >= 0 || errno != EEXIST)
+      return;
   }
 }
 
@@ -62,7 +65,8 @@ pure_status host_file_open(host_file *f, pure_engine *engine, const char *path, 
   f->engine = engine;
   f->name = path;
   f->fd = -1;
-  if (!resolve(f, path)) return host_no_memory(e);
+  if (!resolve(f, path))
+    return host_no_memory(e);
   bool there = stat(f->path, &old) == 0;
   if (there && S_ISDIR(old.st_mode)) {
     forget(f);
@@ -75,7 +79,8 @@ pure_status host_file_open(host_file *f, pure_engine *engine, const char *path, 
   } else if (!there || access(f->path, W_OK) == 0) {
     open_temporary(f, there ? (old.st_mode & 0777) : 0666);
   }
-  if (f->fd >= 0) return PURE_OK;
+  if (f->fd >= 0)
+    return PURE_OK;
   int number = errno; /* 0: no memory for a name */
   forget(f);
   return number ? io_fail(e, path, "cannot be written", number) : host_no_memory(e);
@@ -86,7 +91,8 @@ bool host_file_write(host_file *f, const void *bytes, size_t n) {
   while (n && !f->error) {
     size_t piece = n < (size_t)1 << 20 ? n : (size_t)1 << 20;
     ssize_t written = write(f->fd, p, piece);
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EINTR)
+      continue;
     if (written < 0) {
       f->error = errno;
       break;
@@ -98,8 +104,10 @@ bool host_file_write(host_file *f, const void *bytes, size_t n) {
 }
 
 void host_file_abandon(host_file *f) {
-  if (f->fd >= 0) close(f->fd);
-  if (f->temporary) unlink(f->temporary);
+  if (f->fd >= 0)
+    close(f->fd);
+  if (f->temporary)
+    unlink(f->temporary);
   forget(f);
 }
 
@@ -107,26 +115,32 @@ void host_file_abandon(host_file *f) {
  * data are there all the same. */
 static void sync_folder(host_file *f) {
   char *slash = strrchr(f->path, '/');
-  if (slash) slash[slash == f->path] = 0;
+  if (slash)
+    slash[slash == f->path] = 0;
   int fd = open(slash ? f->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
+  if (fd < 0)
+    return;
   (void)fsync(fd);
   close(fd);
 }
 
 pure_status host_file_commit(host_file *f, pure_error *e) {
   int number = f->error;
-  if (!number && !f->direct && fsync(f->fd) != 0) number = errno;
+  if (!number && !f->direct && fsync(f->fd) != 0)
+    number = errno;
   int closed = close(f->fd);
   f->fd = -1;
-  if (!number && closed != 0) number = errno;
-  if (!number && !f->direct && rename(f->temporary, f->path) != 0) number = errno;
+  if (!number && closed != 0)
+    number = errno;
+  if (!number && !f->direct && rename(f->temporary, f->path) != 0)
+    number = errno;
   if (number) {
     pure_status status = io_fail(e, f->name, "cannot be written", number);
     host_file_abandon(f);
     return status;
   }
-  if (!f->direct) sync_folder(f);
+  if (!f->direct)
+    sync_folder(f);
   forget(f);
   return PURE_OK;
 }
@@ -138,16 +152,21 @@ static pure_status read_all(pure_engine *engine, int fd, const char *path, uint8
     if (*length == *capacity) {
       size_t more = *capacity * 2;
       uint8_t *grown = ls_mem_resize(engine->mem, *bytes, *capacity, more);
-      if (!grown) return host_no_memory(e);
+      if (!grown)
+        return host_no_memory(e);
       *bytes = grown;
       *capacity = more;
     }
     size_t want = *capacity - *length;
-    if (want > (size_t)1 << 20) want = (size_t)1 << 20;
+    if (want > (size_t)1 << 20)
+      want = (size_t)1 << 20;
     ssize_t n = read(fd, *bytes + *length, want);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_fail(e, path, "cannot be read", errno);
-    if (n == 0) return PURE_OK;
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return io_fail(e, path, "cannot be read", errno);
+    if (n == 0)
+      return PURE_OK;
     *length += (size_t)n;
   }
 }
@@ -157,7 +176,8 @@ pure_status host_file_read(pure_engine *engine, const char *path, uint8_t **byte
   *bytes = NULL;
   *length = *capacity = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return io_fail(e, path, "cannot be read", errno);
+  if (fd < 0)
+    return io_fail(e, path, "cannot be read", errno);
   struct stat about;
   bool known = fstat(fd, &about) == 0;
   if (known && S_ISDIR(about.st_mode)) {
@@ -166,8 +186,8 @@ pure_status host_file_read(pure_engine *engine, const char *path, uint8_t **byte
   }
   *capacity = known && about.st_size > 0 ? (size_t)about.st_size + 1 : 4096;
   *bytes = ls_mem_alloc(engine->mem, *capacity);
-  pure_status status = *bytes ? read_all(engine, fd, path, bytes, length, capacity, e)
-                              : host_no_memory(e);
+  pure_status status =
+      *bytes ? read_all(engine, fd, path, bytes, length, capacity, e) : host_no_memory(e);
   close(fd);
   if (status != PURE_OK) {
     ls_mem_free(engine->mem, *bytes, *capacity);

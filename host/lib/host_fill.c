@@ -32,22 +32,24 @@ ls_builder *host_fill_builder(pure_fill *fill) { return fill->builder; }
 static bool fill_begin(pure_fill *fill) {
   fill->texts_before = ls_texts_count(texts_of(fill));
   fill->epoch = fill->store->epoch;
-  fill->builder = ls_builder_new(host_fill_schema(fill), host_store_mem(fill->store),
-                                 texts_of(fill));
+  fill->builder =
+      ls_builder_new(host_fill_schema(fill), host_store_mem(fill->store), texts_of(fill));
   return fill->builder != NULL;
 }
 
-pure_status pure_fill_new(pure_store *store, const char *list, pure_fill **out,
-                          pure_error *error) {
-  if (out) *out = NULL;
+pure_status pure_fill_new(pure_store *store, const char *list, pure_fill **out, pure_error *error) {
+  if (out)
+    *out = NULL;
   if (!store || !list || !out)
     return host_fail(error, PURE_MISUSE, "pure_fill_new: a parameter is NULL");
   uint32_t number;
   pure_status status = host_store_find(store, list, &number, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   pure_engine *engine = store->program->engine;
   pure_fill *fill = host_alloc(engine, sizeof *fill);
-  if (!fill) return host_no_memory(error);
+  if (!fill)
+    return host_no_memory(error);
   if (!host_store_enter(store)) {
     host_free(engine, fill, sizeof *fill);
     return host_busy(error);
@@ -56,7 +58,8 @@ pure_status pure_fill_new(pure_store *store, const char *list, pure_fill **out,
   fill->list = number;
   host_schema_places(host_fill_schema(fill), fill->place);
   bool begun = fill_begin(fill);
-  if (begun) atomic_fetch_add(&store->fills, 1);
+  if (begun)
+    atomic_fetch_add(&store->fills, 1);
   host_store_leave(store);
   if (!begun) {
     host_free(engine, fill, sizeof *fill);
@@ -70,7 +73,8 @@ pure_status pure_fill_new(pure_store *store, const char *list, pure_fill **out,
 /* Texts of rows that never came to be are forgotten where nobody can have seen them. */
 static void forget_texts(pure_fill *fill) {
   pure_store *store = fill->store;
-  if (!host_store_enter(store)) return;
+  if (!host_store_enter(store))
+    return;
   if (atomic_load(&store->fills) == 1 && atomic_load(&store->snapshots) == 0 &&
       store->epoch == fill->epoch)
     ls_texts_truncate(texts_of(fill), fill->texts_before);
@@ -78,7 +82,8 @@ static void forget_texts(pure_fill *fill) {
 }
 
 void pure_fill_release(pure_fill *fill) {
-  if (!fill) return;
+  if (!fill)
+    return;
   pure_store *store = fill->store;
   ls_builder_delete(fill->builder);
   forget_texts(fill);
@@ -90,8 +95,10 @@ void pure_fill_release(pure_fill *fill) {
 /* column becomes the schema's. */
 static pure_status check(pure_fill *fill, uint32_t *column, ls_type type, const void *values,
                          size_t n, pure_error *e) {
-  if (!fill || (!values && n)) return host_fail(e, PURE_MISUSE, "pure_fill: a parameter is NULL");
-  if (fill->over) return host_fail(e, PURE_MISUSE, "the fill is over");
+  if (!fill || (!values && n))
+    return host_fail(e, PURE_MISUSE, "pure_fill: a parameter is NULL");
+  if (fill->over)
+    return host_fail(e, PURE_MISUSE, "the fill is over");
   const ls_schema *schema = host_fill_schema(fill);
   if (*column >= schema->ncols)
     return host_fail(e, PURE_MISUSE, "list `%s` has no column %u", schema->name, *column);
@@ -104,7 +111,8 @@ static pure_status check(pure_fill *fill, uint32_t *column, ls_type type, const 
 }
 
 static pure_status done(pure_fill *fill, ls_status status, pure_error *e) {
-  if (status == LS_OK) return PURE_OK;
+  if (status == LS_OK)
+    return PURE_OK;
   fill->over = true;
   return host_fail_list(e, status);
 }
@@ -119,14 +127,16 @@ static pure_status bad_cell(pure_fill *fill, uint32_t column, size_t row, const 
 
 static ls_status append(pure_fill *fill, uint32_t column, const int64_t *cells, size_t n) {
   ls_status status = ls_builder_append(fill->builder, column, cells, n);
-  if (status == LS_OK) fill->length[column] += n;
+  if (status == LS_OK)
+    fill->length[column] += n;
   return status;
 }
 
 pure_status pure_fill_ints(pure_fill *fill, uint32_t column, const int64_t *values, size_t n,
                            pure_error *error) {
   pure_status status = check(fill, &column, LS_INT, values, n, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   return done(fill, append(fill, column, values, n), error);
 }
 
@@ -146,14 +156,16 @@ static ls_status append32(pure_fill *fill, uint32_t column, const int32_t *value
 pure_status pure_fill_ints32(pure_fill *fill, uint32_t column, const int32_t *values, size_t n,
                              pure_error *error) {
   pure_status status = check(fill, &column, LS_INT, values, n, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   return done(fill, append32(fill, column, values, n), error);
 }
 
 pure_status pure_fill_dates(pure_fill *fill, uint32_t column, const int32_t *values, size_t n,
                             pure_error *error) {
   pure_status status = check(fill, &column, LS_DATE, values, n, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   for (size_t i = 0; i < n; i++)
     if (values[i] < 0 || values[i] > LS_DATE_MAX)
       return bad_cell(fill, column, i, "not a day of the calendar", error);
@@ -163,7 +175,8 @@ pure_status pure_fill_dates(pure_fill *fill, uint32_t column, const int32_t *val
 pure_status pure_fill_reals(pure_fill *fill, uint32_t column, const double *values, size_t n,
                             pure_error *error) {
   pure_status status = check(fill, &column, LS_REAL, values, n, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   int64_t block[BLOCK];
   ls_status appended = LS_OK;
   for (size_t at = 0; at < n && appended == LS_OK; at += BLOCK) {
@@ -177,14 +190,16 @@ pure_status pure_fill_reals(pure_fill *fill, uint32_t column, const double *valu
 pure_status pure_fill_bools(pure_fill *fill, uint32_t column, const uint8_t *values, size_t n,
                             pure_error *error) {
   pure_status status = check(fill, &column, LS_BOOL, values, n, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   int64_t block[BLOCK];
   ls_status appended = LS_OK;
   for (size_t at = 0; at < n && appended == LS_OK; at += BLOCK) {
     size_t count = n - at < BLOCK ? n - at : BLOCK;
     for (size_t i = 0; i < count; i++) {
       block[i] = values[at + i];
-      if (block[i] > 1) return bad_cell(fill, column, at + i, "a bool is 0 or 1", error);
+      if (block[i] > 1)
+        return bad_cell(fill, column, at + i, "a bool is 0 or 1", error);
     }
     appended = append(fill, column, block, count);
   }
@@ -201,7 +216,8 @@ ls_status host_fill_intern(pure_fill *fill, const char *bytes, size_t length, in
 pure_status pure_fill_texts(pure_fill *fill, uint32_t column, const char *bytes,
                             const uint64_t *offsets, size_t n, pure_error *error) {
   pure_status status = check(fill, &column, LS_TEXT, offsets, n, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   int64_t block[BLOCK];
   ls_status appended = LS_OK;
   for (size_t at = 0; at < n && appended == LS_OK;) {
@@ -210,13 +226,15 @@ pure_status pure_fill_texts(pure_fill *fill, uint32_t column, const char *bytes,
       if (offsets[at] > offsets[at + 1])
         return bad_cell(fill, column, at, "the offsets go down", error);
       size_t length = (size_t)(offsets[at + 1] - offsets[at]);
-      if (length && !bytes) return bad_cell(fill, column, at, "no bytes", error);
+      if (length && !bytes)
+        return bad_cell(fill, column, at, "no bytes", error);
       const char *text = length ? bytes + offsets[at] : "";
       if (host_utf8_check(text, length) != length)
         return bad_cell(fill, column, at, "not UTF-8", error);
       appended = host_fill_intern(fill, text, length, &block[count]);
     }
-    if (appended == LS_OK) appended = append(fill, column, block, count);
+    if (appended == LS_OK)
+      appended = append(fill, column, block, count);
   }
   return done(fill, appended, error);
 }
@@ -227,20 +245,27 @@ static pure_status fill_value(pure_fill *fill, uint32_t column, const pure_value
   int32_t day = v->as.i < 0 || v->as.i > LS_DATE_MAX ? -1 : (int32_t)v->as.i;
   uint64_t offsets[2] = {0, v->length};
   switch (v->type) {
-  case PURE_INT: return pure_fill_ints(fill, column, &v->as.i, 1, e);
-  case PURE_REAL: return pure_fill_reals(fill, column, &v->as.r, 1, e);
-  case PURE_BOOL: return pure_fill_bools(fill, column, &bit, 1, e);
-  case PURE_DATE: return pure_fill_dates(fill, column, &day, 1, e);
-  case PURE_TEXT: return pure_fill_texts(fill, column, v->as.t, offsets, 1, e);
+  case PURE_INT:
+    return pure_fill_ints(fill, column, &v->as.i, 1, e);
+  case PURE_REAL:
+    return pure_fill_reals(fill, column, &v->as.r, 1, e);
+  case PURE_BOOL:
+    return pure_fill_bools(fill, column, &bit, 1, e);
+  case PURE_DATE:
+    return pure_fill_dates(fill, column, &day, 1, e);
+  case PURE_TEXT:
+    return pure_fill_texts(fill, column, v->as.t, offsets, 1, e);
   case PURE_NOTHING:
-  case PURE_NTYPES: break;
+  case PURE_NTYPES:
+    break;
   }
   return host_fail(e, PURE_MISUSE, "a value of no type");
 }
 
 pure_status pure_fill_row(pure_fill *fill, const pure_value *values, uint32_t n,
                           pure_error *error) {
-  if (!fill || !values) return host_fail(error, PURE_MISUSE, "pure_fill_row: a parameter is NULL");
+  if (!fill || !values)
+    return host_fail(error, PURE_MISUSE, "pure_fill_row: a parameter is NULL");
   const ls_schema *schema = host_fill_schema(fill);
   if (n != schema->ncols)
     return host_fail(error, PURE_MISUSE, "list `%s` has %u columns, not %u", schema->name,
@@ -267,13 +292,15 @@ pure_status host_fill_finish(pure_fill *fill, pure_duplicates duplicates, uint64
                              uint64_t *first, pure_error *e) {
   static const ls_dup dups[] = {LS_DUP_ERROR, LS_DUP_FIRST, LS_DUP_LAST};
   pure_store *store = fill->store;
-  if (!host_store_enter(store)) return host_busy(e);
+  if (!host_store_enter(store))
+    return host_busy(e);
   ls_list *l = ls_store_list(vm_link_store(store->link), fill->list);
   ls_status status = ls_builder_finish(fill->builder, l, dups[duplicates], later, first);
   ls_builder_delete(fill->builder);
   fill->builder = NULL;
   fill->over = true;
-  if (status == LS_OK) store->epoch++;
+  if (status == LS_OK)
+    store->epoch++;
   host_store_leave(store);
   return status == LS_OK ? PURE_OK : host_fail_list(e, status);
 }
@@ -289,15 +316,19 @@ static pure_status same_lengths(const pure_fill *fill, pure_error *e) {
 }
 
 pure_status pure_fill_finish(pure_fill *fill, pure_duplicates duplicates, pure_error *error) {
-  if (!fill) return host_fail(error, PURE_MISUSE, "pure_fill_finish: the fill is NULL");
+  if (!fill)
+    return host_fail(error, PURE_MISUSE, "pure_fill_finish: the fill is NULL");
   if ((unsigned)duplicates > PURE_DUPLICATE_LAST)
     return host_fail(error, PURE_MISUSE, "pure_fill_finish: no pure_duplicates");
-  if (fill->over) return host_fail(error, PURE_MISUSE, "the fill is over");
+  if (fill->over)
+    return host_fail(error, PURE_MISUSE, "the fill is over");
   pure_status status = same_lengths(fill, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   uint64_t later = 0, first = UINT64_MAX;
   status = host_fill_finish(fill, duplicates, &later, &first, error);
-  if (status != PURE_BAD_DATA) return status;
+  if (status != PURE_BAD_DATA)
+    return status;
   const char *list = host_fill_schema(fill)->name;
   if (first == UINT64_MAX)
     return host_fail(error, status,

@@ -17,7 +17,8 @@ static bool mark(pure_import *m, uint64_t delta) {
   if (m->nmarks == room) {
     size_t bytes = (room * 2 + 16) * sizeof *m->marks;
     import_mark *grown = ls_mem_resize(m->engine->mem, m->marks, m->marks_bytes, bytes);
-    if (!grown) return import_no_memory(m);
+    if (!grown)
+      return import_no_memory(m);
     m->marks = grown;
     m->marks_bytes = bytes;
   }
@@ -40,9 +41,11 @@ static uint64_t line_of(const pure_import *m, uint64_t row) {
 /* delta may wrap around: an adjacency list has more rows than lines. */
 bool import_row(pure_import *m) {
   uint64_t delta = m->line - m->rows;
-  if ((m->nmarks == 0 || m->marks[m->nmarks - 1].delta != delta) && !mark(m, delta)) return false;
+  if ((m->nmarks == 0 || m->marks[m->nmarks - 1].delta != delta) && !mark(m, delta))
+    return false;
   m->rows++;
-  if (++m->pending < IMPORT_BLOCK) return true;
+  if (++m->pending < IMPORT_BLOCK)
+    return true;
   return import_flush(m);
 }
 
@@ -59,10 +62,12 @@ static pure_status check_options(const pure_import_options *o, pure_error *e) {
 
 static pure_status check_schema(const pure_import *m, pure_error *e) {
   const ls_schema *s = m->schema;
-  if (m->format != PURE_FORMAT_ADJACENCY) return PURE_OK;
-  if (s->ncols == 2) return PURE_OK;
-  return host_fail(e, PURE_BAD_ARGUMENT,
-                   "an adjacency list needs a list of two columns; %s has %u", s->name, s->ncols);
+  if (m->format != PURE_FORMAT_ADJACENCY)
+    return PURE_OK;
+  if (s->ncols == 2)
+    return PURE_OK;
+  return host_fail(e, PURE_BAD_ARGUMENT, "an adjacency list needs a list of two columns; %s has %u",
+                   s->name, s->ncols);
 }
 
 static bool allocate(pure_import *m, const char *name) {
@@ -70,7 +75,8 @@ static bool allocate(pure_import *m, const char *name) {
   m->name = host_alloc(m->engine, m->name_bytes);
   m->block_bytes = sizeof(int64_t) * IMPORT_BLOCK * m->schema->ncols;
   m->block = host_alloc(m->engine, m->block_bytes);
-  if (!m->name || !m->block) return false;
+  if (!m->name || !m->block)
+    return false;
   memcpy(m->name, name, m->name_bytes);
   for (unsigned c = 0; c < m->schema->ncols; c++) {
     const ls_column *column = &m->schema->cols[c];
@@ -83,13 +89,16 @@ static bool allocate(pure_import *m, const char *name) {
 
 pure_status pure_import_new(pure_store *store, const char *list, const pure_import_options *options,
                             pure_import **out, pure_error *error) {
-  if (out) *out = NULL;
+  if (out)
+    *out = NULL;
   if (!store || !list || !options || !out)
     return host_fail(error, PURE_MISUSE, "pure_import_new: a parameter is NULL");
   pure_status status = check_options(options, error);
   pure_fill *fill = NULL;
-  if (status == PURE_OK) status = pure_fill_new(store, list, &fill, error);
-  if (status != PURE_OK) return status;
+  if (status == PURE_OK)
+    status = pure_fill_new(store, list, &fill, error);
+  if (status != PURE_OK)
+    return status;
   pure_engine *engine = store->program->engine;
   pure_import *m = host_alloc(engine, sizeof *m);
   if (!m) {
@@ -115,7 +124,8 @@ pure_status pure_import_new(pure_store *store, const char *list, const pure_impo
 }
 
 void pure_import_release(pure_import *m) {
-  if (!m) return;
+  if (!m)
+    return;
   pure_engine *engine = m->engine;
   pure_fill *fill = m->fill;
   host_free(engine, m->name, m->name_bytes);
@@ -136,15 +146,18 @@ static size_t buffered(const pure_import *m) {
 /* With one byte to spare for the '\n' behind the end. */
 static bool buffer_append(pure_import *m, const void *bytes, size_t n) {
   size_t used = buffered(m);
-  if (n >= SIZE_MAX / 4 - used) return import_no_memory(m);
+  if (n >= SIZE_MAX / 4 - used)
+    return import_no_memory(m);
   if (used + n + 1 > m->capacity) {
     size_t capacity = (used + n) * 5 / 4 + 64;
     char *grown = ls_mem_resize(m->engine->mem, m->buffer, m->capacity, capacity);
-    if (!grown) return import_no_memory(m);
+    if (!grown)
+      return import_no_memory(m);
     m->buffer = grown;
     m->capacity = capacity;
   }
-  if (n) memcpy(m->buffer + used, bytes, n);
+  if (n)
+    memcpy(m->buffer + used, bytes, n);
   m->end = m->buffer + used + n;
   *m->end = '\n';
   return true;
@@ -152,7 +165,8 @@ static bool buffer_append(pure_import *m, const void *bytes, size_t n) {
 
 /* A byte order mark at the very start is no text. */
 static const char *skip_mark(const pure_import *m) {
-  bool there = m->offset == 0 && m->end - m->buffer >= 3 && memcmp(m->buffer, "\xef\xbb\xbf", 3) == 0;
+  bool there =
+      m->offset == 0 && m->end - m->buffer >= 3 && memcmp(m->buffer, "\xef\xbb\xbf", 3) == 0;
   return m->buffer + (there ? 3 : 0);
 }
 
@@ -160,7 +174,8 @@ static const char *skip_mark(const pure_import *m) {
 static bool decode(pure_import *m) {
   const char *p = skip_mark(m);
   p = m->format < PURE_FORMAT_EDGES ? import_csv(m, p) : import_edges(m, p);
-  if (m->state == IMPORT_FAILED) return false;
+  if (m->state == IMPORT_FAILED)
+    return false;
   size_t left = (size_t)(m->end - p);
   m->offset += (uint64_t)(p - m->buffer);
   memmove(m->buffer, p, left);
@@ -173,22 +188,28 @@ static bool decode(pure_import *m) {
 }
 
 static pure_status usable(const pure_import *m, pure_error *e) {
-  if (!m) return host_fail(e, PURE_MISUSE, "the import is NULL");
+  if (!m)
+    return host_fail(e, PURE_MISUSE, "the import is NULL");
   return m->over ? host_fail(e, PURE_MISUSE, "the import is over") : PURE_OK;
 }
 
 pure_status pure_import_feed(pure_import *m, const void *bytes, size_t n, pure_error *error) {
   pure_status status = usable(m, error);
-  if (status != PURE_OK) return status;
-  if (!bytes && n) return host_fail(error, PURE_MISUSE, "pure_import_feed: bytes is NULL");
+  if (status != PURE_OK)
+    return status;
+  if (!bytes && n)
+    return host_fail(error, PURE_MISUSE, "pure_import_feed: bytes is NULL");
   pure_error local;
   m->error = error ? error : &local;
-  if (n == 0) return PURE_OK;
+  if (n == 0)
+    return PURE_OK;
   bool fine = buffer_append(m, bytes, n);
   size_t used = buffered(m);
   bool tiny = m->offset == 0 && used < 3; /* half a byte order mark */
-  if (fine && used >= m->wanted && !tiny) fine = decode(m);
-  if (fine) return PURE_OK;
+  if (fine && used >= m->wanted && !tiny)
+    fine = decode(m);
+  if (fine)
+    return PURE_OK;
   m->over = true;
   return m->error->status;
 }
@@ -198,8 +219,7 @@ static pure_status fail_duplicate(pure_import *m, uint64_t later, uint64_t first
   uint32_t at = line > UINT32_MAX ? UINT32_MAX : (uint32_t)line;
   if (first == UINT64_MAX)
     return host_fail_at(m->error, PURE_BAD_DATA, m->name, at, 0,
-                        "duplicate key: list %s has a row with this key already",
-                        m->schema->name);
+                        "duplicate key: list %s has a row with this key already", m->schema->name);
   return host_fail_at(m->error, PURE_BAD_DATA, m->name, at, 0,
                       "duplicate key: the row on line %llu has the same",
                       (unsigned long long)line_of(m, first));
@@ -207,7 +227,8 @@ static pure_status fail_duplicate(pure_import *m, uint64_t later, uint64_t first
 
 pure_status pure_import_finish(pure_import *m, pure_error *error) {
   pure_status status = usable(m, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   pure_error local;
   m->error = error ? error : &local;
   m->final = true;
@@ -215,7 +236,8 @@ pure_status pure_import_finish(pure_import *m, pure_error *error) {
   /* Not even an empty line, nor the beginning of one, behind the byte order mark. */
   if (m->line == 1 && (!m->buffer || skip_mark(m) == m->end))
     return host_fail_at(error, PURE_BAD_DATA, m->name, 0, 0, "the file is empty");
-  if (!decode(m) || !import_flush(m)) return m->error->status;
+  if (!decode(m) || !import_flush(m))
+    return m->error->status;
   uint64_t later = 0, first = UINT64_MAX;
   status = host_fill_finish(m->fill, m->duplicates, &later, &first, m->error);
   return status == PURE_BAD_DATA ? fail_duplicate(m, later, first) : status;

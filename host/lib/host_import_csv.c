@@ -7,7 +7,8 @@
 /* Fields so far are right; one more begins at p. */
 static const char *too_many(pure_import *m, const char *p) {
   import_span span;
-  if (!import_span_separated(m, p, &span)) return NULL;
+  if (!import_span_separated(m, p, &span))
+    return NULL;
   char found[HOST_QUOTE_CHARS];
   host_quote(span.bytes, span.length, found, sizeof found);
   import_fail(m, p, "expected %u field%s, found one more: %s", m->nfields,
@@ -27,9 +28,11 @@ static inline const char *field(pure_import *m, const import_field *f, const cha
   const char *q = f->type == LS_INT    ? import_fast_int(p, cell)
                   : f->type == LS_REAL ? import_fast_real(p, cell)
                                        : NULL;
-  if (q && (*q == m->separator || (*q == '\n' && q != m->end))) return q;
+  if (q && (*q == m->separator || (*q == '\n' && q != m->end)))
+    return q;
   import_span span;
-  if (!import_span_separated(m, p, &span) || !import_value(m, f, p, &span, cell)) return NULL;
+  if (!import_span_separated(m, p, &span) || !import_value(m, f, p, &span, cell))
+    return NULL;
   return span.next;
 }
 
@@ -37,9 +40,11 @@ static inline const char *field(pure_import *m, const import_field *f, const cha
 static const char *record(pure_import *m, const char *p) {
   unsigned i = 0;
   for (;;) {
-    if (i == m->nfields) return too_many(m, p);
+    if (i == m->nfields)
+      return too_many(m, p);
     const char *q = field(m, &m->fields[i], p);
-    if (!q) return NULL;
+    if (!q)
+      return NULL;
     i++;
     if (*q == m->separator) {
       p = q + 1;
@@ -74,11 +79,14 @@ static bool unknown_column(pure_import *m, const char *p, const import_span *spa
 
 /* One name of the header at p; any[0] says whether one was a column's. */
 static bool header_field(pure_import *m, const char *p, import_span *span, bool take, bool *any) {
-  if (!import_span_separated(m, p, span)) return false;
+  if (!import_span_separated(m, p, span))
+    return false;
   int c = column_named(m, span->bytes, span->length);
   *any |= c >= 0;
-  if (!take) return true;
-  if (c < 0) return unknown_column(m, p, span);
+  if (!take)
+    return true;
+  if (c < 0)
+    return unknown_column(m, p, span);
   const ls_column *column = &m->schema->cols[c];
   for (unsigned i = 0; i < m->nfields; i++)
     if (m->fields[i].column == (unsigned)c)
@@ -91,15 +99,18 @@ static bool header_field(pure_import *m, const char *p, import_span *span, bool 
 static const char *header_fields(pure_import *m, const char *p, bool take, bool *any) {
   import_span span;
   for (;; p = span.next + 1) {
-    if (!header_field(m, p, &span, take, any)) return NULL;
-    if (*span.next != m->separator) return import_line_end(m, span.next);
+    if (!header_field(m, p, &span, take, any))
+      return NULL;
+    if (*span.next != m->separator)
+      return import_line_end(m, span.next);
   }
 }
 
 static const char *header(pure_import *m, const char *p) {
   bool any = false;
   const char *next = header_fields(m, p, false, &any);
-  if (!next) return NULL;
+  if (!next)
+    return NULL;
   if (m->header == PURE_HEADER_AUTO && !any) {
     m->header = PURE_HEADER_NO;
     m->guessed = true;
@@ -109,14 +120,16 @@ static const char *header(pure_import *m, const char *p) {
   m->nfields = 0;
   m->breaks = 0;
   next = header_fields(m, p, true, &any);
-  if (!next) return NULL;
+  if (!next)
+    return NULL;
   for (unsigned declared = 0; m->nfields < wanted; declared++) {
     for (unsigned c = 0; c < m->schema->ncols; c++) {
       const ls_column *column = &m->schema->cols[c];
       bool there = column->declared != declared;
       for (unsigned i = 0; i < m->nfields && !there; i++)
         there = m->fields[i].column == c;
-      if (there) continue;
+      if (there)
+        continue;
       import_fail(m, p, "column %s of list %s is missing", column->name, m->schema->name);
       return NULL;
     }
@@ -139,10 +152,13 @@ const char *import_csv(pure_import *m, const char *p) {
     if (!next) { /* not an empty line */
       row = m->header == PURE_HEADER_NO;
       next = row ? record(m, p) : header(m, p);
-      if (!next) return p;
+      if (!next)
+        return p;
     }
-    if (row && !import_row(m)) return p;
-    if (next > p) m->line += 1 + m->breaks; /* else it was no header */
+    if (row && !import_row(m))
+      return p;
+    if (next > p)
+      m->line += 1 + m->breaks; /* else it was no header */
     p = next;
   }
   return p;

@@ -27,7 +27,8 @@ static inline const char *field(pure_import *m, const import_field *f, const cha
   const char *q = f->type == LS_INT    ? import_fast_int(p, cell)
                   : f->type == LS_REAL ? import_fast_real(p, cell)
                                        : NULL;
-  if (q && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\r')) return q;
+  if (q && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\r'))
+    return q;
   import_span span;
   span_blank(m, p, &span);
   return import_value(m, f, p, &span, cell) ? span.next : NULL;
@@ -41,10 +42,12 @@ static bool edge(pure_import *m, const char *p) {
                          m->fields[i].name);
     const import_field *f = &m->fields[i];
     p = field(m, f, p, &m->cells[f->column][m->pending]);
-    if (!p) return false;
+    if (!p)
+      return false;
     p = skip_blanks(p);
   }
-  if (is_end(m, p)) return import_row(m);
+  if (is_end(m, p))
+    return import_row(m);
   import_span span;
   char found[HOST_QUOTE_CHARS];
   span_blank(m, p, &span);
@@ -60,7 +63,8 @@ static bool adjacency(pure_import *m, const char *p) {
   while (p && !is_end(m, p = skip_blanks(p))) {
     p = field(m, &m->fields[1], p, &m->cells[m->fields[1].column][m->pending]);
     first[m->pending] = node;
-    if (p && !import_row(m)) return false;
+    if (p && !import_row(m))
+      return false;
   }
   return p != NULL;
 }

@@ -46,10 +46,12 @@ bool import_fail(pure_import *m, const char *at, const char *form, ...) {
 }
 
 static bool scratch_room(pure_import *m, size_t n) {
-  if (n <= m->scratch_bytes) return true;
+  if (n <= m->scratch_bytes)
+    return true;
   size_t bytes = n * 2;
   char *grown = ls_mem_resize(m->engine->mem, m->scratch, m->scratch_bytes, bytes);
-  if (!grown) return import_no_memory(m);
+  if (!grown)
+    return import_no_memory(m);
   m->scratch = grown;
   m->scratch_bytes = bytes;
   return true;
@@ -71,34 +73,45 @@ static bool span_quoted(pure_import *m, const char *p, import_span *out) {
   size_t length = 0;
   for (;;) {
     const char *quote = memchr(p, '"', (size_t)(m->end - p));
-    if (!quote && !m->final) return import_wait(m);
-    if (!quote) return import_fail(m, open, "this quote is never closed");
-    if (quote + 1 == m->end && !m->final) return import_wait(m);
+    if (!quote && !m->final)
+      return import_wait(m);
+    if (!quote)
+      return import_fail(m, open, "this quote is never closed");
+    if (quote + 1 == m->end && !m->final)
+      return import_wait(m);
     size_t run = (size_t)(quote - p);
-    if (!scratch_room(m, length + run + 1)) return false;
+    if (!scratch_room(m, length + run + 1))
+      return false;
     memcpy(m->scratch + length, p, run);
     length += run;
     p = quote + 1;
-    if (p == m->end || *p != '"') break;
+    if (p == m->end || *p != '"')
+      break;
     m->scratch[length++] = '"';
     p++;
   }
   *out = (import_span){m->scratch, length, p};
   m->breaks += count_breaks(m->scratch, length);
-  if (*p == m->separator) return true;
-  if (p < m->end && *p == '\r' && p + 1 == m->end && !m->final) return import_wait(m);
-  if (import_line_end(m, p)) return true;
+  if (*p == m->separator)
+    return true;
+  if (p < m->end && *p == '\r' && p + 1 == m->end && !m->final)
+    return import_wait(m);
+  if (import_line_end(m, p))
+    return true;
   return import_fail(m, p, "expected %s or the end of the line after the closing quote",
                      m->separator == ',' ? "a comma" : "a tab");
 }
 
 bool import_span_separated(pure_import *m, const char *p, import_span *out) {
-  if (*p == '"' && m->format == PURE_FORMAT_CSV) return span_quoted(m, p + 1, out);
+  if (*p == '"' && m->format == PURE_FORMAT_CSV)
+    return span_quoted(m, p + 1, out);
   const char *q = p;
   while (*q != m->separator && *q != '\n')
     q++;
-  if (q == m->end && !m->final) return import_wait(m);
-  if (*q == '\n' && q > p && q[-1] == '\r') q--;
+  if (q == m->end && !m->final)
+    return import_wait(m);
+  if (*q == '\n' && q > p && q[-1] == '\r')
+    q--;
   *out = (import_span){p, (size_t)(q - p), q};
   return true;
 }
@@ -115,11 +128,12 @@ static bool fail_utf8(pure_import *m, const import_field *f, const char *p,
 static bool fail_value(pure_import *m, const import_field *f, const char *p,
                        const import_span *span, const char *why) {
   char found[HOST_QUOTE_CHARS];
-  if (host_utf8_check(span->bytes, span->length) != span->length) return fail_utf8(m, f, p, span);
+  if (host_utf8_check(span->bytes, span->length) != span->length)
+    return fail_utf8(m, f, p, span);
   if (memchr(span->bytes, 0, span->length))
     return import_fail(m, p, "column %s: a NUL byte", f->name);
   host_quote(span->bytes, span->length, found, sizeof found);
-  if (m->guessed && m->rows == 0)
+  if (m->guessed && m->rows == 0 && !*why)
     why = "; the first line is no header, for it has none of the list's column names";
   return import_fail(m, p, "column %s: expected %s, found %s%s", f->name, vm_type_name(f->type),
                      span->length ? found : "nothing", why);
@@ -137,11 +151,15 @@ bool import_value(pure_import *m, const import_field *f, const char *p, const im
   }
   ls_val value;
   switch (host_value_scan(f->type, span->bytes, span->length, &value)) {
-  case HOST_PARSED: *cell = value.i; return true;
-  case HOST_MALFORMED: return fail_value(m, f, p, span, "");
+  case HOST_PARSED:
+    *cell = value.i;
+    return true;
+  case HOST_MALFORMED:
+    return fail_value(m, f, p, span, "");
   case HOST_OUT_OF_RANGE:
     return fail_value(m, f, p, span,
-                      f->type == LS_INT ? ", which does not fit in 64 bits" : ", which is too large");
+                      f->type == LS_INT ? ", which does not fit in 64 bits"
+                                        : ", which is too large");
   }
   return false;
 }
@@ -154,9 +172,11 @@ const char *import_fast_real(const char *p, int64_t *cell) {
   int64_t whole;
   bool negative = *p == '-';
   const char *start = p + negative;
-  if (*start == '-') return NULL;
+  if (*start == '-')
+    return NULL;
   const char *q = import_fast_int(start, &whole);
-  if (!q || *q == 'e' || *q == 'E') return NULL;
+  if (!q || *q == 'e' || *q == 'E')
+    return NULL;
   ptrdiff_t digits = q - start, fraction = 0;
   if (*q == '.') {
     const char *point = q++;
@@ -166,11 +186,14 @@ const char *import_fast_real(const char *p, int64_t *cell) {
       q++;
       fraction = q - point - 1;
     }
-    if (fraction == 0 || *q == 'e' || *q == 'E') return NULL;
+    if (fraction == 0 || *q == 'e' || *q == 'E')
+      return NULL;
   }
-  if (digits + fraction > 15) return NULL;
+  if (digits + fraction > 15)
+    return NULL;
   ls_val v = {.r = (double)whole / tens[fraction]};
-  if (negative) v.r = -v.r;
+  if (negative)
+    v.r = -v.r;
   *cell = v.i;
   return q;
 }

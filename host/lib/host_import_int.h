@@ -107,7 +107,8 @@ static inline const char *import_fast_int(const char *p, int64_t *cell) {
     v = v * 10 + digit;
     p++;
   }
-  if (p == start || p - start > 18) return NULL;
+  if (p == start || p - start > 18)
+    return NULL;
   *cell = negative ? -(int64_t)v : (int64_t)v;
   return p;
 }
@@ -115,8 +116,10 @@ const char *import_fast_real(const char *p, int64_t *cell);
 
 /* Where the next record begins if q ends this one, else NULL.  q may be the end of the text. */
 static inline const char *import_line_end(const pure_import *m, const char *q) {
-  if (*q == '\r' && q < m->end) q++;
-  if (*q != '\n') return NULL;
+  if (*q == '\r' && q < m->end)
+    q++;
+  if (*q != '\n')
+    return NULL;
   return q < m->end ? q + 1 : m->end;
 }
 

@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 #include "vm/vm.h"
+#include "vm/vm_tier.h"
 
 struct pure_engine {
   _Atomic long refs;
@@ -27,7 +28,7 @@ struct pure_engine {
   ls_policy policy;
   pure_limits limits;
   pure_jit jit;
-  uint32_t threads;
+  vm_tier *tier; /* NULL: interpreter only */
 };
 
 struct pure_program {
@@ -154,7 +155,6 @@ pure_status host_file_read(pure_engine *engine, const char *path, uint8_t **byte
                            size_t *capacity, pure_error *e);
 
 /* host_snap_write.c */
-pure_status host_snap_write(pure_store *store, ls_snapshot *lists, const char *path,
-                            pure_error *e);
+pure_status host_snap_write(pure_store *store, ls_snapshot *lists, const char *path, pure_error *e);
 
 #endif

@@ -21,11 +21,13 @@ static void report_one(void *user, const lang_error *e) {
   if (r->count++ == 0)
     host_fail_at(r->error, PURE_BAD_PROGRAM, r->name, e->line, e->column, "%s%s%s", e->message,
                  e->hint[0] ? "; " : "", e->hint);
-  if (!r->report) return;
+  if (!r->report)
+    return;
   char *formatted = host_alloc(r->engine, FORMATTED_BYTES);
-  if (formatted) lang_format_error(r->name, r->text, r->length, e, formatted, FORMATTED_BYTES);
-  pure_diagnostic d = {e->line, e->column, e->width,
-                       e->message, e->hint, formatted ? formatted : e->message};
+  if (formatted)
+    lang_format_error(r->name, r->text, r->length, e, formatted, FORMATTED_BYTES);
+  pure_diagnostic d = {e->line,    e->column, e->width,
+                       e->message, e->hint,   formatted ? formatted : e->message};
   r->report(r->user, &d);
   host_free(r->engine, formatted, FORMATTED_BYTES);
 }
@@ -47,15 +49,19 @@ static pure_status wrap(pure_engine *engine, vm_module *module, pure_program **o
 pure_status pure_program_compile(pure_engine *engine, const char *name, const char *text,
                                  size_t length, pure_report report, void *user, pure_program **out,
                                  pure_error *error) {
-  if (out) *out = NULL;
+  if (out)
+    *out = NULL;
   if (!engine || !name || (!text && length) || !out)
     return host_fail(error, PURE_MISUSE, "pure_program_compile: a parameter is NULL");
   reporter r = {engine, name, text ? text : "", length, report, user, error, 0};
   vm_module *module = NULL;
   ls_status status = lang_compile(engine->mem, name, r.text, length, &module, report_one, &r);
-  if (status == LS_OK) return wrap(engine, module, out, error);
-  if (status == LS_NOMEM) return host_no_memory(error);
-  if (r.count == 0) host_fail_at(error, PURE_BAD_PROGRAM, name, 0, 0, "the program has errors");
+  if (status == LS_OK)
+    return wrap(engine, module, out, error);
+  if (status == LS_NOMEM)
+    return host_no_memory(error);
+  if (r.count == 0)
+    host_fail_at(error, PURE_BAD_PROGRAM, name, 0, 0, "the program has errors");
   return PURE_BAD_PROGRAM;
 }
 
@@ -66,14 +72,17 @@ bool pure_program_is_module(const void *bytes, size_t length) {
 
 pure_status pure_program_load(pure_engine *engine, const char *name, const void *bytes,
                               size_t length, pure_program **out, pure_error *error) {
-  if (out) *out = NULL;
+  if (out)
+    *out = NULL;
   if (!engine || !name || (!bytes && length) || !out)
     return host_fail(error, PURE_MISUSE, "pure_program_load: a parameter is NULL");
   vm_module *module = NULL;
   vm_error bad = {0};
   ls_status status = vm_load(engine->mem, name, bytes, length, &module, &bad);
-  if (status == LS_OK) return wrap(engine, module, out, error);
-  if (status == LS_NOMEM) return host_no_memory(error);
+  if (status == LS_OK)
+    return wrap(engine, module, out, error);
+  if (status == LS_NOMEM)
+    return host_no_memory(error);
   if (bad.line) {
     return host_fail_at(error, PURE_BAD_PROGRAM, name, bad.line, bad.column, "%s", bad.message);
   }
@@ -87,7 +96,8 @@ pure_program *host_program_hold(pure_program *program) {
 }
 
 void pure_program_release(pure_program *program) {
-  if (!program || atomic_fetch_sub(&program->refs, 1) != 1) return;
+  if (!program || atomic_fetch_sub(&program->refs, 1) != 1)
+    return;
   pure_engine *engine = program->engine;
   vm_module_release(program->module);
   host_free(engine, program, sizeof *program);
@@ -102,7 +112,8 @@ pure_status pure_program_write(const pure_program *program, pure_write write, vo
   uint8_t *bytes = NULL;
   size_t length = 0, capacity = 0;
   ls_status status = vm_save(program->module, mem, &bytes, &length, &capacity);
-  if (status != LS_OK) return host_fail_list(error, status);
+  if (status != LS_OK)
+    return host_fail_list(error, status);
   bool written = write(user, bytes, length);
   ls_mem_free(mem, bytes, capacity);
   return written ? PURE_OK : host_fail(error, PURE_IO, "the module could not be written");
@@ -117,9 +128,11 @@ pure_status pure_program_save(const pure_program *program, const char *path, pur
     return host_fail(error, PURE_MISUSE, "pure_program_save: a parameter is NULL");
   host_file f;
   pure_status status = host_file_open(&f, program->engine, path, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   status = pure_program_write(program, write_file, &f, error);
-  if (status == PURE_OK || f.error) return host_file_commit(&f, error);
+  if (status == PURE_OK || f.error)
+    return host_file_commit(&f, error);
   host_file_abandon(&f);
   return status;
 }
@@ -150,101 +163,123 @@ pure_status pure_program_disasm(const pure_program *program, const char *functio
 /* The schema column that was declared as number `declared`. */
 static const ls_column *declared_column(const ls_schema *schema, uint32_t declared) {
   for (unsigned c = 0; c < schema->ncols; c++)
-    if (schema->cols[c].declared == declared) return &schema->cols[c];
+    if (schema->cols[c].declared == declared)
+      return &schema->cols[c];
   return NULL;
 }
 
 static const ls_schema *stored_list(const pure_program *program, uint32_t list) {
-  if (!program || list >= program->module->nstored) return NULL;
+  if (!program || list >= program->module->nstored)
+    return NULL;
   return &program->module->lists[list].schema;
 }
 
 pure_status pure_program_list(const pure_program *program, uint32_t list, pure_list_info *out) {
-  if (!program || !out) return PURE_MISUSE;
+  if (!program || !out)
+    return PURE_MISUSE;
   const ls_schema *schema = stored_list(program, list);
-  if (!schema) return PURE_NOT_FOUND;
+  if (!schema)
+    return PURE_NOT_FOUND;
   *out = (pure_list_info){schema->name, schema->ncols, schema->nkeys};
   return PURE_OK;
 }
 
 pure_status pure_program_list_column(const pure_program *program, uint32_t list, uint32_t column,
                                      pure_column_info *out) {
-  if (!program || !out) return PURE_MISUSE;
+  if (!program || !out)
+    return PURE_MISUSE;
   const ls_schema *schema = stored_list(program, list);
   const ls_column *c = schema ? declared_column(schema, column) : NULL;
-  if (!c) return PURE_NOT_FOUND;
+  if (!c)
+    return PURE_NOT_FOUND;
   *out = (pure_column_info){c->name, host_type(c->type)};
   return PURE_OK;
 }
 
 pure_status pure_program_list_key(const pure_program *program, uint32_t list, uint32_t key,
                                   uint32_t *column) {
-  if (!program || !column) return PURE_MISUSE;
+  if (!program || !column)
+    return PURE_MISUSE;
   const ls_schema *schema = stored_list(program, list);
-  if (!schema || key >= schema->nkeys) return PURE_NOT_FOUND;
+  if (!schema || key >= schema->nkeys)
+    return PURE_NOT_FOUND;
   *column = schema->cols[key].declared;
   return PURE_OK;
 }
 
 /* Function number i of those the host may call. */
 static const vm_fn *callable(const pure_program *program, uint32_t i) {
-  if (!program) return NULL;
+  if (!program)
+    return NULL;
   for (uint32_t f = 0; f < program->module->nfns; f++) {
     const vm_fn *fn = &program->module->fns[f];
-    if (fn->kind != VM_FN && i-- == 0) return fn;
+    if (fn->kind != VM_FN && i-- == 0)
+      return fn;
   }
   return NULL;
 }
 
 pure_status pure_program_function(const pure_program *program, uint32_t function,
                                   pure_function_info *out) {
-  if (!program || !out) return PURE_MISUSE;
+  if (!program || !out)
+    return PURE_MISUSE;
   const vm_fn *fn = callable(program, function);
-  if (!fn) return PURE_NOT_FOUND;
+  if (!fn)
+    return PURE_NOT_FOUND;
   memset(out, 0, sizeof *out);
   out->name = fn->name;
   out->kind = fn->kind == VM_EVENT ? PURE_EVENT : PURE_QUERY;
   out->nparameters = fn->nparams;
   out->result = (pure_result_kind)fn->result;
-  if (fn->result == VM_RESULT_SCALAR) out->value = host_type(fn->result_type);
-  if (fn->result == VM_RESULT_ROWS) out->ncolumns = fn->nresult;
+  if (fn->result == VM_RESULT_SCALAR)
+    out->value = host_type(fn->result_type);
+  if (fn->result == VM_RESULT_ROWS)
+    out->ncolumns = fn->nresult;
   return PURE_OK;
 }
 
 static pure_status one_of(const vm_param *params, uint32_t count, uint32_t i,
                           pure_column_info *out) {
-  if (i >= count) return PURE_NOT_FOUND;
+  if (i >= count)
+    return PURE_NOT_FOUND;
   *out = (pure_column_info){params[i].name, host_type(params[i].type)};
   return PURE_OK;
 }
 
 pure_status pure_program_parameter(const pure_program *program, uint32_t function,
                                    uint32_t parameter, pure_column_info *out) {
-  if (!program || !out) return PURE_MISUSE;
+  if (!program || !out)
+    return PURE_MISUSE;
   const vm_fn *fn = callable(program, function);
   return fn ? one_of(fn->params, fn->nparams, parameter, out) : PURE_NOT_FOUND;
 }
 
 pure_status pure_program_result_column(const pure_program *program, uint32_t function,
                                        uint32_t column, pure_column_info *out) {
-  if (!program || !out) return PURE_MISUSE;
+  if (!program || !out)
+    return PURE_MISUSE;
   const vm_fn *fn = callable(program, function);
-  if (!fn || fn->result != VM_RESULT_ROWS) return PURE_NOT_FOUND;
+  if (!fn || fn->result != VM_RESULT_ROWS)
+    return PURE_NOT_FOUND;
   return one_of(fn->result_cols, fn->nresult, column, out);
 }
 
 pure_status pure_program_find_list(const pure_program *program, const char *name, uint32_t *list) {
-  if (!program || !name || !list) return PURE_MISUSE;
+  if (!program || !name || !list)
+    return PURE_MISUSE;
   for (*list = 0; *list < program->module->nstored; ++*list)
-    if (strcmp(program->module->lists[*list].schema.name, name) == 0) return PURE_OK;
+    if (strcmp(program->module->lists[*list].schema.name, name) == 0)
+      return PURE_OK;
   return PURE_NOT_FOUND;
 }
 
 pure_status pure_program_find_function(const pure_program *program, const char *name,
                                        uint32_t *function) {
-  if (!program || !name || !function) return PURE_MISUSE;
+  if (!program || !name || !function)
+    return PURE_MISUSE;
   const vm_fn *fn;
   for (*function = 0; (fn = callable(program, *function)); ++*function)
-    if (strcmp(fn->name, name) == 0) return PURE_OK;
+    if (strcmp(fn->name, name) == 0)
+      return PURE_OK;
   return PURE_NOT_FOUND;
 }

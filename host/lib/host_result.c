@@ -15,17 +15,20 @@ static const ls_list *rows_of(const pure_result *r) {
 static ls_texts *texts_of(const pure_result *r) { return vm_context_texts(r->session->cx); }
 
 void host_result_expire(pure_result *r) {
-  if (r->stale) return;
+  if (r->stale)
+    return;
   r->stale = true;
   vm_result_release(&r->value);
 }
 
 void pure_result_release(pure_result *r) {
-  if (!r) return;
+  if (!r)
+    return;
   pure_session *session = r->session;
   pure_engine *engine = session->store->program->engine;
   host_result_expire(r);
-  if (session->live == r) session->live = NULL;
+  if (session->live == r)
+    session->live = NULL;
   host_free(engine, r, sizeof *r + r->fn->nresult);
   pure_session_release(session);
 }
@@ -37,7 +40,8 @@ pure_result_kind pure_result_get_kind(const pure_result *r) {
 static pure_value text_value(const pure_result *r, uint64_t id) {
   pure_value v = {.type = PURE_NOTHING};
   ls_texts *texts = texts_of(r);
-  if (id > UINT32_MAX || !ls_texts_valid(texts, (uint32_t)id)) return v;
+  if (id > UINT32_MAX || !ls_texts_valid(texts, (uint32_t)id))
+    return v;
   v.type = PURE_TEXT;
   v.as.t = ls_texts_get(texts, (uint32_t)id, &v.length);
   return v;
@@ -45,7 +49,8 @@ static pure_value text_value(const pure_result *r, uint64_t id) {
 
 static pure_value public_value(const pure_result *r, ls_type type, ls_val value) {
   pure_value v = {.type = host_type(type)};
-  if (type == LS_TEXT) return text_value(r, value.u);
+  if (type == LS_TEXT)
+    return text_value(r, value.u);
   if (type == LS_REAL)
     v.as.r = value.r;
   else
@@ -73,8 +78,10 @@ uint32_t pure_result_columns(const pure_result *r) {
 }
 
 pure_status pure_result_column_info(const pure_result *r, uint32_t column, pure_column_info *out) {
-  if (!r || !out) return PURE_MISUSE;
-  if (column >= pure_result_columns(r)) return PURE_NOT_FOUND;
+  if (!r || !out)
+    return PURE_MISUSE;
+  if (column >= pure_result_columns(r))
+    return PURE_NOT_FOUND;
   const vm_param *p = &r->fn->result_cols[column];
   *out = (pure_column_info){p->name, host_type(p->type)};
   return PURE_OK;
@@ -90,19 +97,23 @@ static bool begin(pure_result *r) {
 }
 
 bool pure_result_next(pure_result *r) {
-  if (!rows_of(r)) return false;
-  if (!r->begun && !begin(r)) return false;
+  if (!rows_of(r))
+    return false;
+  if (!r->begun && !begin(r))
+    return false;
   r->on_row = ls_list_next(r->value.rows, &r->cursor, &r->row);
   return r->on_row;
 }
 
 void pure_result_rewind(pure_result *r) {
-  if (r) r->begun = r->on_row = false;
+  if (r)
+    r->begun = r->on_row = false;
 }
 
 pure_value pure_result_get(const pure_result *r, uint32_t column) {
   const ls_list *rows = rows_of(r);
-  if (!rows || !r->on_row || column >= r->fn->nresult) return (pure_value){.type = PURE_NOTHING};
+  if (!rows || !r->on_row || column >= r->fn->nresult)
+    return (pure_value){.type = PURE_NOTHING};
   unsigned c = r->place[column];
   return public_value(r, rows->schema->cols[c].type, ls_list_get(rows, r->row, c));
 }
@@ -121,7 +132,8 @@ static ls_status copy_block(ls_builder *to, const ls_list *rows, const ls_row *a
     for (size_t i = 0; i < n; i++)
       cells[i] = ls_list_get(rows, at[i], c).i;
     ls_status status = ls_builder_append(to, c, cells, n);
-    if (status != LS_OK) return status;
+    if (status != LS_OK)
+      return status;
   }
   return LS_OK;
 }
@@ -132,7 +144,8 @@ static ls_status copy_rows(ls_builder *to, ls_list *rows, ls_texts *texts) {
   size_t n = 0;
   ls_status status = ls_list_seek(rows, texts, &LS_WHOLE, &cursor);
   while (status == LS_OK && ls_list_next(rows, &cursor, &at[n])) {
-    if (++n < BLOCK) continue;
+    if (++n < BLOCK)
+      continue;
     status = copy_block(to, rows, at, n);
     n = 0;
   }
@@ -142,7 +155,8 @@ static ls_status copy_rows(ls_builder *to, ls_list *rows, ls_texts *texts) {
 /* Makes the cells lie in row order; frozen rows are copied. */
 static ls_status arrange(pure_result *r) {
   ls_list *rows = r->value.rows;
-  if (in_order(rows)) return LS_OK;
+  if (in_order(rows))
+    return LS_OK;
   if (!rows->frozen && ls_list_relayout(rows, LS_ARRAY) == LS_OK) {
     pure_result_rewind(r);
     return LS_OK;
@@ -151,8 +165,10 @@ static ls_status arrange(pure_result *r) {
   ls_builder *builder = copy ? ls_builder_new(rows->schema, rows->mem, texts_of(r)) : NULL;
   ls_status status = builder ? copy_rows(builder, rows, texts_of(r)) : LS_NOMEM;
   uint64_t later, first;
-  if (status == LS_OK) status = ls_builder_finish(builder, copy, LS_DUP_ERROR, &later, &first);
-  if (status == LS_OK && !in_order(copy)) status = ls_list_relayout(copy, LS_ARRAY);
+  if (status == LS_OK)
+    status = ls_builder_finish(builder, copy, LS_DUP_ERROR, &later, &first);
+  if (status == LS_OK && !in_order(copy))
+    status = ls_list_relayout(copy, LS_ARRAY);
   ls_builder_delete(builder);
   if (status != LS_OK) {
     ls_list_delete(copy);
@@ -165,8 +181,10 @@ static ls_status arrange(pure_result *r) {
 }
 
 static pure_status check_column(const pure_result *r, uint32_t column, pure_error *e) {
-  if (!r) return host_fail(e, PURE_MISUSE, "the result is NULL");
-  if (r->stale) return host_fail(e, PURE_STALE, "the session was called again since");
+  if (!r)
+    return host_fail(e, PURE_MISUSE, "the result is NULL");
+  if (r->stale)
+    return host_fail(e, PURE_STALE, "the session was called again since");
   if (column >= pure_result_columns(r))
     return host_fail(e, PURE_MISUSE, "the result has no column %u", column);
   return PURE_OK;
@@ -174,12 +192,16 @@ static pure_status check_column(const pure_result *r, uint32_t column, pure_erro
 
 pure_status pure_result_column(pure_result *r, uint32_t column, pure_column *out,
                                pure_error *error) {
-  if (out) memset(out, 0, sizeof *out);
+  if (out)
+    memset(out, 0, sizeof *out);
   pure_status status = check_column(r, column, error);
-  if (status != PURE_OK) return status;
-  if (!out) return host_fail(error, PURE_MISUSE, "pure_result_column: out is NULL");
+  if (status != PURE_OK)
+    return status;
+  if (!out)
+    return host_fail(error, PURE_MISUSE, "pure_result_column: out is NULL");
   ls_status arranged = arrange(r);
-  if (arranged != LS_OK) return host_fail_list(error, arranged);
+  if (arranged != LS_OK)
+    return host_fail_list(error, arranged);
   const ls_list *rows = r->value.rows;
   host_schema_places(rows->schema, r->place);
   unsigned c = r->place[column];
@@ -194,10 +216,10 @@ pure_status pure_result_column(pure_result *r, uint32_t column, pure_column *out
 static pure_status copy_start(pure_result *r, uint32_t column, uint64_t first, size_t n, bool real,
                               pure_column *out, pure_error *error) {
   pure_status status = pure_result_column(r, column, out, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   if (first > out->rows || n > out->rows - first)
-    return host_fail(error, PURE_MISUSE, "the result has %llu rows",
-                     (unsigned long long)out->rows);
+    return host_fail(error, PURE_MISUSE, "the result has %llu rows", (unsigned long long)out->rows);
   if (real != (out->type == PURE_REAL))
     return host_fail(error, PURE_MISUSE, "column %u is of type %s", column,
                      pure_type_name(out->type));
@@ -208,8 +230,10 @@ pure_status pure_result_copy_ints(pure_result *r, uint32_t column, uint64_t firs
                                   int64_t *out, pure_error *error) {
   pure_column c;
   pure_status status = copy_start(r, column, first, n, false, &c, error);
-  if (status != PURE_OK || n == 0) return status;
-  if (!out) return host_fail(error, PURE_MISUSE, "pure_result_copy_ints: out is NULL");
+  if (status != PURE_OK || n == 0)
+    return status;
+  if (!out)
+    return host_fail(error, PURE_MISUSE, "pure_result_copy_ints: out is NULL");
   switch (c.width) {
   case 1:
     for (size_t i = 0; i < n; i++)
@@ -223,7 +247,8 @@ pure_status pure_result_copy_ints(pure_result *r, uint32_t column, uint64_t firs
     for (size_t i = 0; i < n; i++)
       out[i] = ((const uint32_t *)c.cells)[first + i];
     break;
-  default: memcpy(out, (const int64_t *)c.cells + first, n * sizeof *out);
+  default:
+    memcpy(out, (const int64_t *)c.cells + first, n * sizeof *out);
   }
   return PURE_OK;
 }
@@ -232,8 +257,10 @@ pure_status pure_result_copy_reals(pure_result *r, uint32_t column, uint64_t fir
                                    double *out, pure_error *error) {
   pure_column c;
   pure_status status = copy_start(r, column, first, n, true, &c, error);
-  if (status != PURE_OK || n == 0) return status;
-  if (!out) return host_fail(error, PURE_MISUSE, "pure_result_copy_reals: out is NULL");
+  if (status != PURE_OK || n == 0)
+    return status;
+  if (!out)
+    return host_fail(error, PURE_MISUSE, "pure_result_copy_reals: out is NULL");
   memcpy(out, (const double *)c.cells + first, n * sizeof *out);
   return PURE_OK;
 }

@@ -5,14 +5,17 @@
 
 static bool session_enter(pure_session *session) {
   int idle = 0;
-  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1)) return false;
-  if (session->snapshot || host_store_enter(session->store)) return true;
+  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
+    return false;
+  if (session->snapshot || host_store_enter(session->store))
+    return true;
   atomic_store(&session->busy, 0);
   return false;
 }
 
 static void session_leave(pure_session *session) {
-  if (!session->snapshot) host_store_leave(session->store);
+  if (!session->snapshot)
+    host_store_leave(session->store);
   atomic_store(&session->busy, 0);
 }
 
@@ -21,8 +24,10 @@ static pure_status session_make(pure_store *store, pure_snapshot *snapshot, pure
                                 pure_error *error) {
   pure_engine *engine = store->program->engine;
   pure_session *session = host_alloc(engine, sizeof *session);
-  if (!session) return host_no_memory(error);
-  session->cx = snapshot ? vm_context_on(store->link, snapshot->lists) : vm_context_new(store->link);
+  if (!session)
+    return host_no_memory(error);
+  session->cx =
+      snapshot ? vm_context_on(store->link, snapshot->lists) : vm_context_new(store->link);
   if (!session->cx) {
     host_free(engine, session, sizeof *session);
     return host_no_memory(error);
@@ -38,16 +43,20 @@ static pure_status session_make(pure_store *store, pure_snapshot *snapshot, pure
 }
 
 pure_status pure_session_new(pure_store *store, pure_session **out, pure_error *error) {
-  if (out) *out = NULL;
-  if (!store || !out) return host_fail(error, PURE_MISUSE, "pure_session_new: a parameter is NULL");
-  if (!host_store_enter(store)) return host_busy(error);
+  if (out)
+    *out = NULL;
+  if (!store || !out)
+    return host_fail(error, PURE_MISUSE, "pure_session_new: a parameter is NULL");
+  if (!host_store_enter(store))
+    return host_busy(error);
   pure_status status = session_make(store, NULL, out, error);
   host_store_leave(store);
   return status;
 }
 
 pure_status pure_session_on(pure_snapshot *snapshot, pure_session **out, pure_error *error) {
-  if (out) *out = NULL;
+  if (out)
+    *out = NULL;
   if (!snapshot || !out)
     return host_fail(error, PURE_MISUSE, "pure_session_on: a parameter is NULL");
   return session_make(snapshot->store, snapshot, out, error);
@@ -59,7 +68,8 @@ pure_session *host_session_hold(pure_session *session) {
 }
 
 void pure_session_release(pure_session *session) {
-  if (!session || atomic_fetch_sub(&session->refs, 1) != 1) return;
+  if (!session || atomic_fetch_sub(&session->refs, 1) != 1)
+    return;
   pure_store *store = session->store;
   pure_snapshot *snapshot = session->snapshot;
   vm_context_delete(session->cx);
@@ -73,7 +83,8 @@ pure_status pure_session_limit(pure_session *session, const pure_limits *limits,
   if (!session || !limits)
     return host_fail(error, PURE_MISUSE, "pure_session_limit: a parameter is NULL");
   int idle = 0;
-  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1)) return host_busy(error);
+  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
+    return host_busy(error);
   vm_limits vm = {limits->work, limits->memory, limits->depth};
   vm_context_limit(session->cx, &vm);
   atomic_store(&session->busy, 0);
@@ -81,11 +92,13 @@ pure_status pure_session_limit(pure_session *session, const pure_limits *limits,
 }
 
 void pure_session_cancel(pure_session *session) {
-  if (session) atomic_store(&session->cancel, 1);
+  if (session)
+    atomic_store(&session->cancel, 1);
 }
 
 void pure_session_resume(pure_session *session) {
-  if (session) atomic_store(&session->cancel, 0);
+  if (session)
+    atomic_store(&session->cancel, 0);
 }
 
 uint64_t pure_session_work(const pure_session *session) {
@@ -115,7 +128,8 @@ static pure_status find_function(const pure_session *session, const char *name, 
 static const char *kind_name(const vm_fn *fn) { return fn->kind == VM_EVENT ? "event" : "query"; }
 
 static pure_status argument_count(const vm_fn *fn, uint32_t n, pure_error *e) {
-  if (n == fn->nparams) return PURE_OK;
+  if (n == fn->nparams)
+    return PURE_OK;
   return host_fail(e, PURE_BAD_ARGUMENT, "%s `%s` takes %u argument%s, not %u", kind_name(fn),
                    fn->name, fn->nparams, fn->nparams == 1 ? "" : "s", n);
 }
@@ -130,16 +144,24 @@ static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
                      pure_type_name(value->type));
   out->i = value->as.i;
   switch (p->type) {
-  case LS_INT: return PURE_OK;
-  case LS_REAL: out->r = value->as.r; return PURE_OK;
-  case LS_BOOL: out->i = value->as.i != 0; return PURE_OK;
+  case LS_INT:
+    return PURE_OK;
+  case LS_REAL:
+    out->r = value->as.r;
+    return PURE_OK;
+  case LS_BOOL:
+    out->i = value->as.i != 0;
+    return PURE_OK;
   case LS_DATE:
-    if (out->i >= 0 && out->i <= LS_DATE_MAX) return PURE_OK;
+    if (out->i >= 0 && out->i <= LS_DATE_MAX)
+      return PURE_OK;
     return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: not a day of the calendar",
                      i + 1, kind_name(fn), fn->name, p->name);
-  case LS_TEXT: break;
+  case LS_TEXT:
+    break;
   }
-  if (value->length && !value->as.t) return host_fail(e, PURE_MISUSE, "a text without bytes");
+  if (value->length && !value->as.t)
+    return host_fail(e, PURE_MISUSE, "a text without bytes");
   if (host_utf8_check(value->as.t, value->length) != value->length)
     return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: not UTF-8", i + 1,
                      kind_name(fn), fn->name, p->name);
@@ -151,13 +173,17 @@ static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
 }
 
 static pure_status fail_call(pure_session *session, vm_status status, pure_error *e) {
-  if (status == VM_NO_MEMORY) return host_no_memory(e);
-  if (status != VM_FAULTED) return host_fail(e, PURE_MISUSE, "the VM refuses the call");
+  if (status == VM_NO_MEMORY)
+    return host_no_memory(e);
+  if (status != VM_FAULTED)
+    return host_fail(e, PURE_MISUSE, "the VM refuses the call");
   const vm_fault *f = vm_context_fault(session->cx);
-  if (f->kind == VM_FAULT_CANCELLED) atomic_store(&session->cancel, 0);
+  if (f->kind == VM_FAULT_CANCELLED)
+    atomic_store(&session->cancel, 0);
   host_fail_at(e, PURE_FAULT, session->store->program->module->source_name, f->pos.line,
                f->pos.column, "%s", f->message[0] ? f->message : vm_fault_message(f->kind));
-  if (e) e->fault = (pure_fault)(f->kind + 1);
+  if (e)
+    e->fault = (pure_fault)(f->kind + 1);
   return PURE_FAULT;
 }
 
@@ -179,14 +205,16 @@ static pure_status run(pure_session *session, unsigned number, const ls_val *arg
     session->live = result;
   }
   /* The result first: it may share the lists' blocks. */
-  if (!session->snapshot) settle_store(session->store);
+  if (!session->snapshot)
+    settle_store(session->store);
   return status == VM_OK ? PURE_OK : fail_call(session, status, e);
 }
 
 static pure_result *result_make(pure_session *session, const vm_fn *fn) {
   pure_engine *engine = session->store->program->engine;
   pure_result *result = host_alloc(engine, sizeof *result + fn->nresult);
-  if (!result) return NULL;
+  if (!result)
+    return NULL;
   result->session = session;
   result->fn = fn;
   result->place = (uint8_t *)(result + 1);
@@ -195,7 +223,8 @@ static pure_result *result_make(pure_session *session, const vm_fn *fn) {
 }
 
 static void expire_live(pure_session *session) {
-  if (session->live) host_result_expire(session->live);
+  if (session->live)
+    host_result_expire(session->live);
   session->live = NULL;
 }
 
@@ -209,7 +238,8 @@ static pure_status call_inside(pure_session *session, const char *name, const pu
   ls_val args[VM_MAX_PARAMS];
   expire_live(session);
   pure_status status = find_function(session, name, &number, e);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   const vm_fn *fn = &module->fns[number];
   status = argument_count(fn, n, e);
   vm_context_reset_texts(session->cx);
@@ -227,9 +257,11 @@ static pure_status call_inside(pure_session *session, const char *name, const pu
     }
     status = argument(session, fn, i, &value, &args[i], e);
   }
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   pure_result *result = result_make(session, fn);
-  if (!result) return host_no_memory(e);
+  if (!result)
+    return host_no_memory(e);
   status = run(session, number, args, result, e);
   if (status == PURE_OK && out) {
     host_session_hold(session);
@@ -243,12 +275,15 @@ static pure_status call_inside(pure_session *session, const char *name, const pu
 
 static pure_status call(pure_session *session, const char *name, const pure_value *values,
                         const char *const *spelled, uint32_t n, pure_result **out, pure_error *e) {
-  if (out) *out = NULL;
+  if (out)
+    *out = NULL;
   if (!session || !name || (n && !values && !spelled))
     return host_fail(e, PURE_MISUSE, "pure_session_call: a parameter is NULL");
   for (uint32_t i = 0; spelled && i < n; i++)
-    if (!spelled[i]) return host_fail(e, PURE_MISUSE, "argument %u is NULL", i + 1);
-  if (!session_enter(session)) return host_busy(e);
+    if (!spelled[i])
+      return host_fail(e, PURE_MISUSE, "argument %u is NULL", i + 1);
+  if (!session_enter(session))
+    return host_busy(e);
   pure_status status = call_inside(session, name, values, spelled, n, out, e);
   session_leave(session);
   return status;

@@ -56,9 +56,11 @@ static uint64_t take(snap_reader *r, unsigned bytes) {
 }
 
 static pure_status next_section(snap_reader *r) {
-  if (r->length - r->at < 16) return bad(r, "it is cut short");
+  if (r->length - r->at < 16)
+    return bad(r, "it is cut short");
   uint64_t n = decode(r->bytes + r->at, 8);
-  if (n > r->length - r->at - 16) return bad(r, "it is cut short");
+  if (n > r->length - r->at - 16)
+    return bad(r, "it is cut short");
   r->p = r->bytes + r->at + 8;
   r->end = r->p + n;
   r->at += (size_t)n + 16;
@@ -68,7 +70,8 @@ static pure_status next_section(snap_reader *r) {
 }
 
 static pure_status end_section(snap_reader *r) {
-  if (r->overrun || r->p != r->end) return bad(r, "a section has not the length it should have");
+  if (r->overrun || r->p != r->end)
+    return bad(r, "a section has not the length it should have");
   return PURE_OK;
 }
 
@@ -77,7 +80,8 @@ static void take_name(snap_reader *r, char out[256]) {
   uint64_t n = take(r, 2);
   const uint8_t *at = take_bytes(r, n);
   out[0] = 0;
-  if (!at || n > 255 || host_utf8_check((const char *)at, (size_t)n) != n) return;
+  if (!at || n > 255 || host_utf8_check((const char *)at, (size_t)n) != n)
+    return;
   memcpy(out, at, (size_t)n);
   out[n] = 0;
 }
@@ -87,7 +91,8 @@ static pure_status match_column(snap_reader *r, const ls_schema *s, unsigned c) 
   char name[256];
   take_name(r, name);
   uint64_t type = take(r, 1), declared = take(r, 2);
-  if (r->overrun || type >= LS_NTYPES) return bad(r, "its schema is damaged");
+  if (r->overrun || type >= LS_NTYPES)
+    return bad(r, "its schema is damaged");
   const ls_column *want = &s->cols[c];
   if (strcmp(name, want->name) == 0 && type == want->type && declared == want->declared)
     return PURE_OK;
@@ -103,12 +108,14 @@ static pure_status match_list(snap_reader *r, snap_list *l) {
   take_name(r, name);
   uint64_t ncols = take(r, 2), nkeys = take(r, 2);
   l->rows = take(r, 8);
-  if (r->overrun) return bad(r, "its schema is damaged");
+  if (r->overrun)
+    return bad(r, "its schema is damaged");
   if (pure_program_find_list(r->store->program, name, &l->list) != PURE_OK)
     return host_fail_at(r->error, PURE_BAD_DATA, r->name, 0, 0,
                         "the snapshot is of another program: this one has no list `%s`", name);
   for (snap_list *other = r->lists; other < l; other++)
-    if (other->list == l->list) return bad(r, "a list is there twice");
+    if (other->list == l->list)
+      return bad(r, "a list is there twice");
   const ls_schema *s = host_store_schema(r->store, l->list);
   if (ncols != s->ncols || nkeys != s->nkeys)
     return host_fail_at(r->error, PURE_BAD_DATA, r->name, 0, 0,
@@ -123,10 +130,12 @@ static pure_status match_list(snap_reader *r, snap_list *l) {
 
 static pure_status read_schema(snap_reader *r) {
   pure_status status = next_section(r);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   r->ntexts = (uint32_t)take(r, 4);
   uint64_t nlists = take(r, 4);
-  if (r->overrun || r->ntexts == 0) return bad(r, "its schema is damaged");
+  if (r->overrun || r->ntexts == 0)
+    return bad(r, "its schema is damaged");
   if (nlists > r->store->program->module->nstored)
     return host_fail_at(r->error, PURE_BAD_DATA, r->name, 0, 0,
                         "the snapshot is of another program: it has %u lists, this one has %u",
@@ -139,14 +148,17 @@ static pure_status read_schema(snap_reader *r) {
 static pure_status read_group(snap_reader *r, uint32_t *done) {
   uint64_t count = take(r, 4);
   const uint8_t *lengths = take_bytes(r, count * 4);
-  if (!lengths || count == 0 || count > r->ntexts - *done) return bad(r, "its texts are damaged");
+  if (!lengths || count == 0 || count > r->ntexts - *done)
+    return bad(r, "its texts are damaged");
   for (uint64_t i = 0; i < count; i++) {
     uint64_t n = decode(lengths + 4 * i, 4);
     const char *text = (const char *)take_bytes(r, n);
-    if (!text || host_utf8_check(text, (size_t)n) != n) return bad(r, "its texts are damaged");
+    if (!text || host_utf8_check(text, (size_t)n) != n)
+      return bad(r, "its texts are damaged");
     ls_status status = ls_texts_intern(ls_store_texts(vm_link_store(r->store->link)), text,
                                        (size_t)n, &r->ids[(*done)++]);
-    if (status != LS_OK) return host_fail_list(r->error, status);
+    if (status != LS_OK)
+      return host_fail_list(r->error, status);
   }
   return end_section(r);
 }
@@ -156,7 +168,8 @@ static pure_status read_texts(snap_reader *r) {
   pure_status status = PURE_OK;
   while (done < r->ntexts && status == PURE_OK) {
     status = next_section(r);
-    if (status == PURE_OK) status = read_group(r, &done);
+    if (status == PURE_OK)
+      status = read_group(r, &done);
   }
   return status;
 }
@@ -173,8 +186,10 @@ static bool check_cells(const snap_reader *r, ls_type type, uint64_t *cells, siz
                   : type == LS_TEXT ? r->ntexts - 1
                                     : UINT64_MAX;
   for (size_t i = 0; i < n; i++) {
-    if (cells[i] > most) return false;
-    if (type == LS_TEXT) cells[i] = r->ids[cells[i]];
+    if (cells[i] > most)
+      return false;
+    if (type == LS_TEXT)
+      cells[i] = r->ids[cells[i]];
   }
   return true;
 }
@@ -182,15 +197,19 @@ static bool check_cells(const snap_reader *r, ls_type type, uint64_t *cells, siz
 static pure_status read_chunk(snap_reader *r, const ls_schema *s, ls_builder *builder,
                               uint64_t *cells, size_t n) {
   pure_status section = next_section(r);
-  if (section != PURE_OK) return section;
+  if (section != PURE_OK)
+    return section;
   for (unsigned c = 0; c < s->ncols; c++) {
     uint64_t width = take(r, 1);
     const uint8_t *from = width <= 3 ? take_bytes(r, (uint64_t)n << width) : NULL;
-    if (!from) return bad(r, "its rows are damaged");
+    if (!from)
+      return bad(r, "its rows are damaged");
     widen(from, (unsigned)width, cells, n);
-    if (!check_cells(r, s->cols[c].type, cells, n)) return bad(r, "its rows are damaged");
+    if (!check_cells(r, s->cols[c].type, cells, n))
+      return bad(r, "its rows are damaged");
     ls_status status = ls_builder_append(builder, c, (const int64_t *)cells, n);
-    if (status != LS_OK) return host_fail_list(r->error, status);
+    if (status != LS_OK)
+      return host_fail_list(r->error, status);
   }
   return end_section(r);
 }
@@ -207,10 +226,12 @@ static pure_status read_rows(snap_reader *r, snap_list *l, ls_builder *builder) 
     left -= n;
   }
   host_free(r->store->program->engine, cells, bytes);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   uint64_t later, first;
   ls_status built = ls_builder_finish(builder, l->made, LS_DUP_ERROR, &later, &first);
-  if (built == LS_DUPLICATE) return bad(r, "two rows have the same key");
+  if (built == LS_DUPLICATE)
+    return bad(r, "two rows have the same key");
   return built == LS_OK ? PURE_OK : host_fail_list(r->error, built);
 }
 
@@ -232,8 +253,10 @@ static pure_status read_list(snap_reader *r, snap_list *l) {
 }
 
 static pure_status read_start(snap_reader *r) {
-  if (!pure_store_is_snapshot(r->bytes, r->length)) return bad(r, "it does not begin like one");
-  if (r->length < SNAP_START_BYTES) return bad(r, "it is cut short");
+  if (!pure_store_is_snapshot(r->bytes, r->length))
+    return bad(r, "it does not begin like one");
+  if (r->length < SNAP_START_BYTES)
+    return bad(r, "it is cut short");
   uint64_t version = decode(r->bytes + SNAP_MAGIC_BYTES, 4);
   if (version != SNAP_VERSION)
     return host_fail_at(r->error, PURE_BAD_DATA, r->name, 0, 0,
@@ -246,16 +269,20 @@ static pure_status read_start(snap_reader *r) {
 static pure_status read_file(snap_reader *r) {
   pure_engine *engine = r->store->program->engine;
   pure_status status = read_start(r);
-  if (status == PURE_OK) status = read_schema(r);
-  if (status != PURE_OK) return status;
+  if (status == PURE_OK)
+    status = read_schema(r);
+  if (status != PURE_OK)
+    return status;
   /* Each text takes 4 bytes at least, so that a lie cannot ask for much memory. */
-  if (r->ntexts / 4 > r->length) return bad(r, "its schema is damaged");
+  if (r->ntexts / 4 > r->length)
+    return bad(r, "its schema is damaged");
   size_t bytes = sizeof *r->ids * r->ntexts;
   r->ids = host_alloc(engine, bytes);
   status = r->ids ? read_texts(r) : host_no_memory(r->error);
   for (uint32_t i = 0; i < r->nlists && status == PURE_OK; i++)
     status = read_list(r, &r->lists[i]);
-  if (status == PURE_OK && r->at != r->length) status = bad(r, "something follows its end");
+  if (status == PURE_OK && r->at != r->length)
+    status = bad(r, "something follows its end");
   host_free(engine, r->ids, bytes);
   return status;
 }
@@ -267,11 +294,13 @@ static pure_status complete(snap_reader *r) {
     bool there = false;
     for (uint32_t i = 0; i < r->nlists && !there; i++)
       there = r->lists[i].list == list;
-    if (there) continue;
+    if (there)
+      continue;
     snap_list *l = &r->lists[r->nlists++];
     l->list = list;
     l->made = empty_list(r->store, list);
-    if (!l->made) return host_no_memory(r->error);
+    if (!l->made)
+      return host_no_memory(r->error);
   }
   return PURE_OK;
 }
@@ -280,16 +309,18 @@ static pure_status load_inside(pure_store *store, const char *name, const void *
                                size_t length, pure_error *error) {
   uint32_t nstored = store->program->module->nstored;
   size_t list_bytes = sizeof(snap_list) * (nstored + 1);
-  snap_reader r = {
-      .store = store, .name = name, .error = error, .bytes = bytes, .length = length};
+  snap_reader r = {.store = store, .name = name, .error = error, .bytes = bytes, .length = length};
   r.lists = host_alloc(store->program->engine, list_bytes);
-  if (!r.lists) return host_no_memory(error);
+  if (!r.lists)
+    return host_no_memory(error);
   ls_store *lists = vm_link_store(store->link);
   uint32_t texts_before = ls_texts_count(ls_store_texts(lists));
   pure_status status = read_file(&r);
-  if (status == PURE_OK) status = complete(&r);
+  if (status == PURE_OK)
+    status = complete(&r);
   for (uint32_t i = 0; i < nstored; i++) {
-    if (status == PURE_OK) ls_store_swap(lists, r.lists[i].list, r.lists[i].made);
+    if (status == PURE_OK)
+      ls_store_swap(lists, r.lists[i].list, r.lists[i].made);
     ls_list_delete(r.lists[i].made);
   }
   if (status == PURE_OK)
@@ -308,7 +339,8 @@ pure_status pure_store_load_bytes(pure_store *store, const char *name, const voi
                                   size_t length, pure_error *error) {
   if (!store || !name || (!bytes && length))
     return host_fail(error, PURE_MISUSE, "pure_store_load_bytes: a parameter is NULL");
-  if (!host_store_enter(store)) return host_busy(error);
+  if (!host_store_enter(store))
+    return host_busy(error);
   pure_status status = load_inside(store, name, bytes, length, error);
   host_store_leave(store);
   return status;
@@ -321,7 +353,8 @@ pure_status pure_store_load(pure_store *store, const char *path, pure_error *err
   uint8_t *bytes;
   size_t length, capacity;
   pure_status status = host_file_read(engine, path, &bytes, &length, &capacity, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   status = pure_store_load_bytes(store, path, bytes, length, error);
   host_free(engine, bytes, capacity);
   return status;

@@ -44,7 +44,8 @@ static void put(snap_writer *w, uint64_t v, unsigned bytes) {
 
 static void put_bytes(snap_writer *w, const void *bytes, size_t n) {
   uint8_t *at = room(w, n);
-  if (at && n) memcpy(at, bytes, n);
+  if (at && n)
+    memcpy(at, bytes, n);
 }
 
 static void put_name(snap_writer *w, const char *name) {
@@ -62,7 +63,8 @@ static bool failed(const snap_writer *w) { return w->no_memory || w->file->error
 
 static void end_section(snap_writer *w) {
   uint8_t number[8];
-  if (failed(w)) return;
+  if (failed(w))
+    return;
   encode(w->used, number);
   host_file_write(w->file, number, sizeof number);
   host_file_write(w->file, w->buffer, w->used);
@@ -94,10 +96,12 @@ static void number_texts(snap_writer *w) {
   for (uint32_t i = 0; i < w->module->nstored; i++) {
     ls_list *l = ls_snapshot_list(w->lists, i);
     for (unsigned c = 0; c < l->schema->ncols; c++) {
-      if (l->schema->cols[c].type != LS_TEXT) continue;
+      if (l->schema->cols[c].type != LS_TEXT)
+        continue;
       ls_cursor cursor;
       ls_row row;
-      if (ls_list_seek(l, w->texts, &LS_WHOLE, &cursor) != LS_OK) w->no_memory = true;
+      if (ls_list_seek(l, w->texts, &LS_WHOLE, &cursor) != LS_OK)
+        w->no_memory = true;
       while (!w->no_memory && ls_list_next(l, &cursor, &row))
         w->ids[ls_list_get(l, row, c).u] = 1;
     }
@@ -105,7 +109,8 @@ static void number_texts(snap_writer *w) {
   w->ids[0] = 0;
   w->file_texts = 1;
   for (uint32_t id = 1; id < w->store_texts; id++)
-    if (w->ids[id]) w->ids[id] = w->file_texts++;
+    if (w->ids[id])
+      w->ids[id] = w->file_texts++;
 }
 
 /* Groups: count u32, a length u32 for each, the bytes. */
@@ -114,20 +119,24 @@ static void write_texts(snap_writer *w) {
     uint32_t count = 0, end = id;
     size_t bytes = 0, length;
     for (; end < w->store_texts && bytes < SNAP_GROUP_BYTES; end++) {
-      if (!w->ids[end]) continue;
+      if (!w->ids[end])
+        continue;
       ls_texts_get(w->texts, end, &length);
       bytes += length + 4;
       count++;
     }
-    if (!count) return;
+    if (!count)
+      return;
     put(w, count, 4);
     for (uint32_t i = id; i < end; i++) {
-      if (!w->ids[i]) continue;
+      if (!w->ids[i])
+        continue;
       ls_texts_get(w->texts, i, &length);
       put(w, length, 4);
     }
     for (uint32_t i = id; i < end; i++) {
-      if (!w->ids[i]) continue;
+      if (!w->ids[i])
+        continue;
       const char *text = ls_texts_get(w->texts, i, &length);
       put_bytes(w, text, length);
     }
@@ -148,7 +157,8 @@ static void write_cells(snap_writer *w, const uint64_t *cells, size_t n) {
   unsigned width = width_of(cells, n);
   put(w, width, 1);
   uint8_t *at = room(w, n << width);
-  if (!at) return;
+  if (!at)
+    return;
   for (size_t i = 0; i < n; i++)
     for (unsigned b = 0; b < 1u << width; b++)
       *at++ = (uint8_t)(cells[i] >> (8 * b));
@@ -177,11 +187,13 @@ static void write_list(snap_writer *w, ls_list *l) {
     w->no_memory = true;
   } else {
     while (!failed(w) && ls_list_next(l, &cursor, &rows[n])) {
-      if (++n < most) continue;
+      if (++n < most)
+        continue;
       write_chunk(w, l, rows, cells, n);
       n = 0;
     }
-    if (n && !failed(w)) write_chunk(w, l, rows, cells, n);
+    if (n && !failed(w))
+      write_chunk(w, l, rows, cells, n);
   }
   ls_mem_free(w->engine->mem, rows, bytes);
   ls_mem_free(w->engine->mem, cells, bytes);
@@ -203,7 +215,8 @@ pure_status host_snap_write(pure_store *store, ls_snapshot *lists, const char *p
   host_file file;
   pure_engine *engine = store->program->engine;
   pure_status status = host_file_open(&file, engine, path, e);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   snap_writer w = {.file = &file,
                    .engine = engine,
                    .lists = lists,
@@ -218,7 +231,8 @@ pure_status host_snap_write(pure_store *store, ls_snapshot *lists, const char *p
     w.no_memory = true;
   host_free(engine, w.ids, bytes);
   ls_mem_free(engine->mem, w.buffer, w.capacity);
-  if (!w.no_memory) return host_file_commit(&file, e);
+  if (!w.no_memory)
+    return host_file_commit(&file, e);
   host_file_abandon(&file);
   return host_no_memory(e);
 }

@@ -6,9 +6,11 @@
 #include "vm/vm_profile.h"
 
 static uint32_t loop_line(const vm_fn *fn, uint32_t loop) {
-  if (!fn->pos) return 0;
+  if (!fn->pos)
+    return 0;
   for (uint32_t pc = 0; pc < fn->ncode; pc++)
-    if (fn->code[pc].op == VM_OP_LOOP && fn->code[pc].a == loop) return fn->pos[pc].line;
+    if (fn->code[pc].op == VM_OP_LOOP && fn->code[pc].a == loop)
+      return fn->pos[pc].line;
   return 0;
 }
 
@@ -25,9 +27,11 @@ static void describe(const vm_fn *fn, uint32_t loop, const vm_loop_profile *seen
 }
 
 pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_loop_stats *out) {
-  if (!session || !out || out->size != sizeof *out) return PURE_MISUSE;
+  if (!session || !out || out->size != sizeof *out)
+    return PURE_MISUSE;
   int idle = 0;
-  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1)) return PURE_BUSY;
+  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
+    return PURE_BUSY;
   const vm_module *module = session->store->program->module;
   const vm_profile *profile = vm_context_profile(session->cx);
   pure_status status = PURE_NOT_FOUND;
@@ -35,7 +39,8 @@ pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_l
     const vm_fn *fn = &module->fns[f];
     const vm_loop_profile *loops = profile->fns[f].loops;
     for (uint32_t i = 0; loops && i < fn->nloops && status != PURE_OK; i++) {
-      if (loops[i].headers == 0 || loop-- > 0) continue;
+      if (loops[i].headers == 0 || loop-- > 0)
+        continue;
       describe(fn, i, &loops[i], out);
       status = PURE_OK;
     }

@@ -27,13 +27,17 @@ void host_schema_places(const ls_schema *schema, uint8_t *place) {
 }
 
 pure_status pure_store_new(pure_program *program, pure_store **out, pure_error *error) {
-  if (out) *out = NULL;
-  if (!program || !out) return host_fail(error, PURE_MISUSE, "pure_store_new: a parameter is NULL");
+  if (out)
+    *out = NULL;
+  if (!program || !out)
+    return host_fail(error, PURE_MISUSE, "pure_store_new: a parameter is NULL");
   pure_engine *engine = program->engine;
   pure_store *store = host_alloc(engine, sizeof *store);
-  if (!store) return host_no_memory(error);
+  if (!store)
+    return host_no_memory(error);
   store->link = vm_link_new(program->module, engine->mem, &engine->policy);
-  if (!store->link) {
+  if (!store->link || !vm_link_use_tier(store->link, engine->tier)) {
+    vm_link_delete(store->link);
     host_free(engine, store, sizeof *store);
     return host_no_memory(error);
   }
@@ -49,7 +53,8 @@ pure_store *host_store_hold(pure_store *store) {
 }
 
 void pure_store_release(pure_store *store) {
-  if (!store || atomic_fetch_sub(&store->refs, 1) != 1) return;
+  if (!store || atomic_fetch_sub(&store->refs, 1) != 1)
+    return;
   pure_program *program = store->program;
   vm_link_delete(store->link);
   host_free(program->engine, store, sizeof *store);
@@ -58,7 +63,8 @@ void pure_store_release(pure_store *store) {
 
 pure_status host_store_find(pure_store *store, const char *list, uint32_t *number, pure_error *e) {
   const vm_module *module = store->program->module;
-  if (pure_program_find_list(store->program, list, number) == PURE_OK) return PURE_OK;
+  if (pure_program_find_list(store->program, list, number) == PURE_OK)
+    return PURE_OK;
   const char *near = NULL;
   for (uint32_t i = 0; i < module->nstored && !near; i++)
     near = host_suggest(list, strlen(list), &module->lists[i].schema.name, 1);
@@ -68,9 +74,12 @@ pure_status host_store_find(pure_store *store, const char *list, uint32_t *numbe
 }
 
 pure_status pure_store_digest(pure_store *store, uint64_t *out, pure_error *error) {
-  if (out) *out = 0;
-  if (!store || !out) return host_fail(error, PURE_MISUSE, "pure_store_digest: NULL");
-  if (!host_store_enter(store)) return host_busy(error);
+  if (out)
+    *out = 0;
+  if (!store || !out)
+    return host_fail(error, PURE_MISUSE, "pure_store_digest: NULL");
+  if (!host_store_enter(store))
+    return host_busy(error);
   *out = ls_store_digest(vm_link_store(store->link));
   host_store_leave(store);
   return PURE_OK;
@@ -78,7 +87,8 @@ pure_status pure_store_digest(pure_store *store, uint64_t *out, pure_error *erro
 
 /* Bytes a cell; a dense list has no key column. */
 static unsigned cell_bytes(const ls_list *l, unsigned column) {
-  if (column == 0 && ls_shape_layout(l->shape) == LS_DENSE) return 0;
+  if (column == 0 && ls_shape_layout(l->shape) == LS_DENSE)
+    return 0;
   return 1u << ls_shape_width(l->shape, column);
 }
 
@@ -92,15 +102,17 @@ static void format_widths(const ls_list *l, char *out, size_t n) {
       snprintf(out + at, n - at, "..");
       return;
     }
-    at += (size_t)snprintf(out + at, n - at, "%s%u", i ? "," : "",
-                           cell_bytes(l, place[i]));
+    at += (size_t)snprintf(out + at, n - at, "%s%u", i ? "," : "", cell_bytes(l, place[i]));
   }
 }
 
 pure_status pure_store_list_stats(pure_store *store, uint32_t list, pure_list_stats *out) {
-  if (!store || !out || out->size != sizeof *out) return PURE_MISUSE;
-  if (list >= store->program->module->nstored) return PURE_NOT_FOUND;
-  if (!host_store_enter(store)) return PURE_BUSY;
+  if (!store || !out || out->size != sizeof *out)
+    return PURE_MISUSE;
+  if (list >= store->program->module->nstored)
+    return PURE_NOT_FOUND;
+  if (!host_store_enter(store))
+    return PURE_BUSY;
   const ls_list *l = ls_store_list(vm_link_store(store->link), list);
   memset(out, 0, sizeof *out);
   out->size = sizeof *out;
@@ -116,17 +128,21 @@ pure_status pure_store_list_stats(pure_store *store, uint32_t list, pure_list_st
 }
 
 pure_status pure_snapshot_take(pure_store *store, pure_snapshot **out, pure_error *error) {
-  if (out) *out = NULL;
-  if (!store || !out) return host_fail(error, PURE_MISUSE, "pure_snapshot_take: NULL");
+  if (out)
+    *out = NULL;
+  if (!store || !out)
+    return host_fail(error, PURE_MISUSE, "pure_snapshot_take: NULL");
   pure_engine *engine = store->program->engine;
   pure_snapshot *snapshot = host_alloc(engine, sizeof *snapshot);
-  if (!snapshot) return host_no_memory(error);
+  if (!snapshot)
+    return host_no_memory(error);
   if (!host_store_enter(store)) {
     host_free(engine, snapshot, sizeof *snapshot);
     return host_busy(error);
   }
   snapshot->lists = ls_snapshot_take(vm_link_store(store->link));
-  if (snapshot->lists) atomic_fetch_add(&store->snapshots, 1);
+  if (snapshot->lists)
+    atomic_fetch_add(&store->snapshots, 1);
   store->epoch++;
   host_store_leave(store);
   if (!snapshot->lists) {
@@ -145,7 +161,8 @@ pure_snapshot *host_snapshot_hold(pure_snapshot *snapshot) {
 }
 
 void pure_snapshot_release(pure_snapshot *snapshot) {
-  if (!snapshot || atomic_fetch_sub(&snapshot->refs, 1) != 1) return;
+  if (!snapshot || atomic_fetch_sub(&snapshot->refs, 1) != 1)
+    return;
   pure_store *store = snapshot->store;
   ls_snapshot_release(snapshot->lists);
   atomic_fetch_sub(&store->snapshots, 1);
@@ -154,22 +171,27 @@ void pure_snapshot_release(pure_snapshot *snapshot) {
 }
 
 pure_status pure_snapshot_digest(const pure_snapshot *snapshot, uint64_t *out, pure_error *error) {
-  if (out) *out = 0;
-  if (!snapshot || !out) return host_fail(error, PURE_MISUSE, "pure_snapshot_digest: NULL");
+  if (out)
+    *out = 0;
+  if (!snapshot || !out)
+    return host_fail(error, PURE_MISUSE, "pure_snapshot_digest: NULL");
   *out = ls_snapshot_digest(snapshot->lists);
   return PURE_OK;
 }
 
 pure_status pure_snapshot_save(const pure_snapshot *snapshot, const char *path, pure_error *error) {
-  if (!snapshot || !path) return host_fail(error, PURE_MISUSE, "pure_snapshot_save: NULL");
+  if (!snapshot || !path)
+    return host_fail(error, PURE_MISUSE, "pure_snapshot_save: NULL");
   return host_snap_write(snapshot->store, snapshot->lists, path, error);
 }
 
 pure_status pure_store_save(pure_store *store, const char *path, pure_error *error) {
-  if (!store || !path) return host_fail(error, PURE_MISUSE, "pure_store_save: NULL");
+  if (!store || !path)
+    return host_fail(error, PURE_MISUSE, "pure_store_save: NULL");
   pure_snapshot *snapshot;
   pure_status status = pure_snapshot_take(store, &snapshot, error);
-  if (status != PURE_OK) return status;
+  if (status != PURE_OK)
+    return status;
   status = pure_snapshot_save(snapshot, path, error);
   pure_snapshot_release(snapshot);
   return status;

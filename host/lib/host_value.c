@@ -38,7 +38,8 @@ pure_value pure_date(int64_t days) {
 }
 
 const char *pure_type_name(pure_type type) {
-  if (type == PURE_NOTHING || (unsigned)type >= PURE_NTYPES) return "nothing";
+  if (type == PURE_NOTHING || (unsigned)type >= PURE_NTYPES)
+    return "nothing";
   return vm_type_name((ls_type)(type - 1));
 }
 
@@ -62,17 +63,22 @@ static bool is_number(ls_type type, const char *bytes, size_t length) {
   size_t at = length && bytes[0] == '-', digits = at;
   while (at < length && bytes[at] >= '0' && bytes[at] <= '9')
     at++;
-  if (at == digits) return false;
-  if (type == LS_INT || at == length) return at == length;
+  if (at == digits)
+    return false;
+  if (type == LS_INT || at == length)
+    return at == length;
   if (bytes[at] == '.')
     for (at++; at < length && bytes[at] >= '0' && bytes[at] <= '9';)
       at++;
-  if (bytes[at - 1] == '.') return false;
+  if (bytes[at - 1] == '.')
+    return false;
   if (at < length && (bytes[at] == 'e' || bytes[at] == 'E')) {
-    if (++at < length && (bytes[at] == '-' || bytes[at] == '+')) at++;
+    if (++at < length && (bytes[at] == '-' || bytes[at] == '+'))
+      at++;
     for (digits = at; at < length && bytes[at] >= '0' && bytes[at] <= '9';)
       at++;
-    if (at == digits) return false;
+    if (at == digits)
+      return false;
   }
   return at == length;
 }
@@ -80,13 +86,22 @@ static bool is_number(ls_type type, const char *bytes, size_t length) {
 host_parsed host_value_scan(ls_type type, const char *bytes, size_t length, ls_val *out) {
   bool fine = false;
   switch (type) {
-  case LS_INT: fine = vm_text_to_int(bytes, length, &out->i); break;
-  case LS_REAL: fine = vm_text_to_real(bytes, length, &out->r); break;
-  case LS_DATE: fine = vm_text_to_date(bytes, length, &out->i); break;
-  case LS_BOOL: return scan_bool(bytes, length, &out->i);
-  case LS_TEXT: break;
+  case LS_INT:
+    fine = vm_text_to_int(bytes, length, &out->i);
+    break;
+  case LS_REAL:
+    fine = vm_text_to_real(bytes, length, &out->r);
+    break;
+  case LS_DATE:
+    fine = vm_text_to_date(bytes, length, &out->i);
+    break;
+  case LS_BOOL:
+    return scan_bool(bytes, length, &out->i);
+  case LS_TEXT:
+    break;
   }
-  if (fine) return HOST_PARSED;
+  if (fine)
+    return HOST_PARSED;
   if (type == LS_INT || type == LS_REAL)
     return is_number(type, bytes, length) ? HOST_OUT_OF_RANGE : HOST_MALFORMED;
   return HOST_MALFORMED;
@@ -94,13 +109,17 @@ host_parsed host_value_scan(ls_type type, const char *bytes, size_t length, ls_v
 
 size_t host_value_spell(ls_type type, ls_val value, char *out) {
   switch (type) {
-  case LS_INT: return vm_text_from_int(value.i, out);
-  case LS_REAL: return vm_text_from_real(value.r, out);
-  case LS_DATE: return vm_text_from_date(value.i, out);
+  case LS_INT:
+    return vm_text_from_int(value.i, out);
+  case LS_REAL:
+    return vm_text_from_real(value.r, out);
+  case LS_DATE:
+    return vm_text_from_date(value.i, out);
   case LS_BOOL:
     memcpy(out, value.i ? "true" : "false", value.i ? 4 : 5);
     return value.i ? 4 : 5;
-  case LS_TEXT: break;
+  case LS_TEXT:
+    break;
   }
   return 0;
 }
@@ -110,7 +129,8 @@ pure_status pure_value_parse(pure_type type, const char *bytes, size_t length, p
   if (!out || (!bytes && length) || type == PURE_NOTHING || (unsigned)type >= PURE_NTYPES)
     return host_fail(error, PURE_MISUSE, "pure_value_parse: a parameter is NULL or no type");
   memset(out, 0, sizeof *out);
-  if (!bytes) bytes = "";
+  if (!bytes)
+    bytes = "";
   char found[HOST_QUOTE_CHARS];
   host_quote(bytes, length, found, sizeof found);
   if (host_utf8_check(bytes, length) != length)

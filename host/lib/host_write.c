@@ -17,13 +17,15 @@ typedef struct {
 } writer;
 
 static void flush(writer *w) {
-  if (w->used && !w->failed) w->failed = !w->write(w->user, w->buffer, w->used);
+  if (w->used && !w->failed)
+    w->failed = !w->write(w->user, w->buffer, w->used);
   w->used = 0;
 }
 
 static void put(writer *w, const char *bytes, size_t n) {
   while (n) {
-    if (w->used == BUFFER) flush(w);
+    if (w->used == BUFFER)
+      flush(w);
     size_t piece = n < BUFFER - w->used ? n : BUFFER - w->used;
     memcpy(w->buffer + w->used, bytes, piece);
     w->used += piece;
@@ -41,7 +43,8 @@ static void put_json_string(writer *w, const char *text, size_t n) {
   put(w, "\"", 1);
   for (size_t i = 0; i < n; i++) {
     unsigned char c = (unsigned char)text[i];
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    if (c >= 0x20 && c != '"' && c != '\\')
+      continue;
     put(w, text + from, i - from);
     from = i + 1;
     char escape[6] = {'\\', (char)c, 0, 0, 0, 0};
@@ -73,7 +76,8 @@ static void put_csv_string(writer *w, const char *text, size_t n, bool alone) {
     const char *quote = memchr(text + from, '"', n - from);
     size_t end = quote ? (size_t)(quote - text) + 1 : n;
     put(w, text + from, end - from);
-    if (quote) put(w, "\"", 1);
+    if (quote)
+      put(w, "\"", 1);
     from = end;
   }
   put(w, "\"", 1);
@@ -82,14 +86,20 @@ static void put_csv_string(writer *w, const char *text, size_t n, bool alone) {
 /* alone: the only value of its line, which must not be an empty one. */
 static void put_string(writer *w, const char *text, size_t n, bool alone) {
   switch (w->format) {
-  case PURE_FORMAT_JSON: put_json_string(w, text, n); return;
-  case PURE_FORMAT_CSV: put_csv_string(w, text, n, alone); return;
+  case PURE_FORMAT_JSON:
+    put_json_string(w, text, n);
+    return;
+  case PURE_FORMAT_CSV:
+    put_csv_string(w, text, n, alone);
+    return;
   case PURE_FORMAT_TSV:
   case PURE_FORMAT_EDGES:
-  case PURE_FORMAT_ADJACENCY: break;
+  case PURE_FORMAT_ADJACENCY:
+    break;
   }
   for (size_t i = 0; i < n; i++)
-    if (text[i] == '\t' || text[i] == '\n' || text[i] == '\r') w->unspellable = true;
+    if (text[i] == '\t' || text[i] == '\n' || text[i] == '\r')
+      w->unspellable = true;
   put(w, text, n);
 }
 
@@ -111,7 +121,8 @@ static void put_value(writer *w, const pure_value *v, bool alone) {
 static void put_header(writer *w, const pure_result *r, uint32_t n) {
   pure_column_info c;
   for (uint32_t i = 0; i < n && pure_result_column_info(r, i, &c) == PURE_OK; i++) {
-    if (i) put_text(w, w->format == PURE_FORMAT_CSV ? "," : "\t");
+    if (i)
+      put_text(w, w->format == PURE_FORMAT_CSV ? "," : "\t");
     put_text(w, c.name);
   }
   put_text(w, "\n");
@@ -121,7 +132,8 @@ static void put_rows(writer *w, pure_result *r, uint32_t n) {
   while (!w->failed && !w->unspellable && pure_result_next(r)) {
     for (uint32_t i = 0; i < n; i++) {
       pure_value v = pure_result_get(r, i);
-      if (i) put_text(w, w->format == PURE_FORMAT_CSV ? "," : "\t");
+      if (i)
+        put_text(w, w->format == PURE_FORMAT_CSV ? "," : "\t");
       put_value(w, &v, n == 1);
     }
     put_text(w, "\n");
@@ -152,13 +164,15 @@ static void put_result(writer *w, pure_result *r) {
   bool json = w->format == PURE_FORMAT_JSON;
   switch (pure_result_get_kind(r)) {
   case PURE_RESULT_NOTHING:
-    if (json) put_text(w, "null\n");
+    if (json)
+      put_text(w, "null\n");
     return;
   case PURE_RESULT_VALUE:
     put_value(w, &v, true);
     put_text(w, "\n");
     return;
-  case PURE_RESULT_ROWS: break;
+  case PURE_RESULT_ROWS:
+    break;
   }
   pure_result_rewind(r);
   if (json) {
@@ -174,17 +188,20 @@ pure_status pure_result_write(pure_result *result, pure_format format, pure_writ
                               pure_error *error) {
   if (!result || !write)
     return host_fail(error, PURE_MISUSE, "pure_result_write: a parameter is NULL");
-  if (result->stale) return host_fail(error, PURE_STALE, "the session was called again since");
+  if (result->stale)
+    return host_fail(error, PURE_STALE, "the session was called again since");
   if (format != PURE_FORMAT_CSV && format != PURE_FORMAT_TSV && format != PURE_FORMAT_JSON)
     return host_fail(error, PURE_MISUSE, "results are written as CSV, TSV or JSON");
   pure_engine *engine = result->session->store->program->engine;
   writer *w = host_alloc(engine, sizeof *w);
-  if (!w) return host_no_memory(error);
+  if (!w)
+    return host_no_memory(error);
   w->write = write;
   w->user = user;
   w->format = format;
   put_result(w, result);
-  if (!w->unspellable) flush(w);
+  if (!w->unspellable)
+    flush(w);
   bool failed = w->failed, unspellable = w->unspellable;
   host_free(engine, w, sizeof *w);
   if (unspellable)

@@ -21,8 +21,13 @@
 
 enum { RUN_FINE = 0, RUN_FAULT = 1, RUN_USAGE = 2, RUN_BAD_PROGRAM = 3, RUN_BAD_DATA = 4 };
 
-typedef enum { RUN_FORMAT_AUTO, RUN_FORMAT_TABLE, RUN_FORMAT_CSV, RUN_FORMAT_TSV, RUN_FORMAT_JSON }
-run_format;
+typedef enum {
+  RUN_FORMAT_AUTO,
+  RUN_FORMAT_TABLE,
+  RUN_FORMAT_CSV,
+  RUN_FORMAT_TSV,
+  RUN_FORMAT_JSON
+} run_format;
 
 /* --load: a file for a list, or a snapshot file for all (list NULL). */
 typedef struct {

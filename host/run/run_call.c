@@ -22,7 +22,8 @@ void run_interruptible(run *r, bool on) {
   atomic_store(&interrupted_session, on ? r->session : NULL);
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
-  if (!on) pure_session_resume(r->session);
+  if (!on)
+    pure_session_resume(r->session);
 }
 
 static int no_such_function(const run *r, const char *name) {
@@ -31,7 +32,8 @@ static int no_such_function(const run *r, const char *name) {
   for (uint32_t i = 0; i < 63 && pure_program_function(r->program, i, &info) == PURE_OK; i++)
     words[i] = info.name;
   const char *near = run_suggest(name, words);
-  if (near) return run_usage("there is no query or event %s; did you mean %s?", name, near);
+  if (near)
+    return run_usage("there is no query or event %s; did you mean %s?", name, near);
   return run_usage("there is no query or event %s", name);
 }
 
@@ -108,8 +110,8 @@ int run_call(run *r, const run_words *words, uint32_t times) {
   while (t.n < times && status == RUN_FINE) {
     pure_result_release(result);
     double start = run_clock();
-    pure_status called = pure_session_call(r->session, info.name, values, info.nparameters,
-                                           &result, &e);
+    pure_status called =
+        pure_session_call(r->session, info.name, values, info.nparameters, &result, &e);
     t.seconds[t.n++] = run_clock() - start;
     if (called == PURE_FAULT) {
       run_fault_show(r, &e);
@@ -119,7 +121,8 @@ int run_call(run *r, const run_words *words, uint32_t times) {
     }
   }
   t.work = pure_session_work(r->session);
-  if (status == RUN_FINE) status = run_output(result, r->o.format);
+  if (status == RUN_FINE)
+    status = run_output(result, r->o.format);
   pure_result_release(result);
   free(values);
   if (r->o.work)

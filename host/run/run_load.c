@@ -20,13 +20,15 @@ static int open_file(const char *path, bool *stdin_used, int bad, int *fd) {
   struct stat about;
   *fd = -1;
   if (strcmp(path, "-") == 0) {
-    if (*stdin_used) return run_usage("standard input can be read only once");
+    if (*stdin_used)
+      return run_usage("standard input can be read only once");
     *stdin_used = true;
     *fd = STDIN_FILENO;
     return RUN_FINE;
   }
   *fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (*fd < 0) return file_fail(path, "cannot be read", errno, bad);
+  if (*fd < 0)
+    return file_fail(path, "cannot be read", errno, bad);
   if (fstat(*fd, &about) == 0 && S_ISDIR(about.st_mode)) {
     close(*fd);
     *fd = -1;
@@ -37,7 +39,8 @@ static int open_file(const char *path, bool *stdin_used, int bad, int *fd) {
 }
 
 static void close_file(int fd) {
-  if (fd > STDIN_FILENO) close(fd);
+  if (fd > STDIN_FILENO)
+    close(fd);
 }
 
 static ssize_t read_block(int fd, char *out, size_t n) {
@@ -64,8 +67,10 @@ int run_read_file(const char *path, char **bytes, size_t *length, bool *stdin_us
       *bytes = grown;
     }
     ssize_t n = read_block(fd, *bytes + *length, room - *length);
-    if (n < 0) status = file_fail(path, "cannot be read", errno, bad);
-    if (n <= 0) break;
+    if (n < 0)
+      status = file_fail(path, "cannot be read", errno, bad);
+    if (n <= 0)
+      break;
     *length += (size_t)n;
   }
   close_file(fd);
@@ -78,15 +83,18 @@ static const struct {
   const char *name;
   pure_format format;
 } names[] = {
-    {"csv", PURE_FORMAT_CSV},     {"tsv", PURE_FORMAT_TSV},       {"tab", PURE_FORMAT_TSV},
-    {"edges", PURE_FORMAT_EDGES}, {"el", PURE_FORMAT_EDGES},      {"edgelist", PURE_FORMAT_EDGES},
-    {"e", PURE_FORMAT_EDGES},     {"v", PURE_FORMAT_EDGES},       {"txt", PURE_FORMAT_EDGES},
-    {"adj", PURE_FORMAT_ADJACENCY}, {"adjlist", PURE_FORMAT_ADJACENCY},
+    {"csv", PURE_FORMAT_CSV},           {"tsv", PURE_FORMAT_TSV},
+    {"tab", PURE_FORMAT_TSV},           {"edges", PURE_FORMAT_EDGES},
+    {"el", PURE_FORMAT_EDGES},          {"edgelist", PURE_FORMAT_EDGES},
+    {"e", PURE_FORMAT_EDGES},           {"v", PURE_FORMAT_EDGES},
+    {"txt", PURE_FORMAT_EDGES},         {"adj", PURE_FORMAT_ADJACENCY},
+    {"adjlist", PURE_FORMAT_ADJACENCY},
 };
 
 static bool format_named(const char *name, pure_format *out) {
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if (strcmp(name, names[i].name) != 0) continue;
+    if (strcmp(name, names[i].name) != 0)
+      continue;
     *out = names[i].format;
     return true;
   }
@@ -110,8 +118,10 @@ static int find_format(char *path, pure_format *out) {
   }
   const char *slash = strrchr(path, '/');
   const char *dot = strrchr(slash ? slash : path, '.');
-  if (dot && format_named(dot + 1, out)) return RUN_FINE;
-  if (strcmp(path, "-") == 0) return run_usage("standard input: which format? say LIST=-:csv");
+  if (dot && format_named(dot + 1, out))
+    return RUN_FINE;
+  if (strcmp(path, "-") == 0)
+    return run_usage("standard input: which format? say LIST=-:csv");
   return format_unknown(path, dot ? dot + 1 : NULL);
 }
 
@@ -120,10 +130,11 @@ static int no_such_list(const run *r, const char *given) {
   pure_list_info info;
   for (uint32_t i = 0; i < 63 && pure_program_list(r->program, i, &info) == PURE_OK; i++)
     words[i] = info.name;
-  if (!words[0]) return run_usage("--load %s: the program has no lists", given);
+  if (!words[0])
+    return run_usage("--load %s: the program has no lists", given);
   const char *near = run_suggest(given, words);
-  return run_usage("--load: there is no list %s; %s%s?", given,
-                   near ? "did you mean " : "is it ", near ? near : words[0]);
+  return run_usage("--load: there is no list %s; %s%s?", given, near ? "did you mean " : "is it ",
+                   near ? near : words[0]);
 }
 
 int run_source_read(const run *r, const char *given, run_source *out) {
@@ -137,7 +148,8 @@ int run_source_read(const run *r, const char *given, run_source *out) {
   out->list = run_copy(given, (size_t)(equal - given));
   if (pure_program_find_list(r->program, out->list, &list) != PURE_OK)
     return no_such_list(r, out->list);
-  if (!equal[1]) return run_usage("--load %s: a file is expected after =", given);
+  if (!equal[1])
+    return run_usage("--load %s: a file is expected after =", given);
   out->path = run_copy(equal + 1, strlen(equal + 1));
   return find_format(out->path, &out->format);
 }
@@ -162,15 +174,18 @@ static void progress_start(progress *p, const char *path, int fd) {
   p->path = path;
   p->start = p->shown = run_clock();
   p->terminal = isatty(STDERR_FILENO);
-  if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) p->size = (uint64_t)about.st_size;
+  if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+    p->size = (uint64_t)about.st_size;
 }
 
 static void progress_step(progress *p, size_t n) {
   static const char bar[] = "##############################";
   p->done += n;
-  if (!p->terminal) return;
+  if (!p->terminal)
+    return;
   double now = run_clock();
-  if (now - p->start < 1 || now - p->shown < 0.1) return;
+  if (now - p->start < 1 || now - p->shown < 0.1)
+    return;
   p->shown = now;
   double speed = (double)p->done / (now - p->start) / 1e6;
   if (p->size) {
@@ -184,7 +199,8 @@ static void progress_step(progress *p, size_t n) {
 }
 
 static void progress_end(const progress *p) {
-  if (p->shown > p->start) fputs("\r\033[K", stderr);
+  if (p->shown > p->start)
+    fputs("\r\033[K", stderr);
 }
 
 /* Loading */
@@ -195,8 +211,10 @@ static int feed(pure_import *import, int fd, progress *p, const char *path) {
   char *block = run_alloc(BLOCK);
   for (;;) {
     ssize_t n = read_block(fd, block, BLOCK);
-    if (n < 0) status = file_fail(path, "cannot be read", errno, RUN_BAD_DATA);
-    if (n <= 0) break;
+    if (n < 0)
+      status = file_fail(path, "cannot be read", errno, RUN_BAD_DATA);
+    if (n <= 0)
+      break;
     if (pure_import_feed(import, block, (size_t)n, &e) != PURE_OK) {
       progress_end(p);
       status = run_complain(&e);
@@ -213,13 +231,15 @@ static int load_list(run *r, const run_source *s, run_loaded *loaded) {
   pure_error e;
   progress p;
   int fd, status = open_file(s->path, &r->stdin_used, RUN_BAD_DATA, &fd);
-  if (status != RUN_FINE) return status;
+  if (status != RUN_FINE)
+    return status;
   pure_import_options options = {.size = sizeof options,
                                  .name = strcmp(s->path, "-") == 0 ? "<stdin>" : s->path,
                                  .format = s->format,
                                  .duplicates = r->o.duplicates};
   bool headed = s->format == PURE_FORMAT_CSV || s->format == PURE_FORMAT_TSV;
-  if (headed) options.header = r->o.header;
+  if (headed)
+    options.header = r->o.header;
   if (pure_import_new(r->store, s->list, &options, &import, &e) != PURE_OK) {
     close_file(fd);
     return run_complain(&e);
@@ -249,8 +269,7 @@ static int load_snapshot(run *r, const run_source *s, run_loaded *loaded) {
             s->path);
     status = RUN_BAD_DATA;
   }
-  if (status == RUN_FINE &&
-      pure_store_load_bytes(r->store, s->path, bytes, length, &e) != PURE_OK)
+  if (status == RUN_FINE && pure_store_load_bytes(r->store, s->path, bytes, length, &e) != PURE_OK)
     status = run_complain(&e);
   loaded->bytes = length;
   free(bytes);
@@ -261,7 +280,8 @@ int run_load(run *r, const run_source *s) {
   run_loaded loaded = {0};
   double start = run_clock();
   int status = s->list ? load_list(r, s, &loaded) : load_snapshot(r, s, &loaded);
-  if (status != RUN_FINE) return status;
+  if (status != RUN_FINE)
+    return status;
   loaded.seconds = run_clock() - start;
   loaded.path = run_copy(s->path, strlen(s->path));
   pure_list_info info;

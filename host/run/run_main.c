@@ -52,20 +52,25 @@ char *run_copy(const char *text, size_t length) {
 
 static int exit_status(pure_status status) {
   switch (status) {
-  case PURE_OK: return RUN_FINE;
-  case PURE_FAULT: return RUN_FAULT;
-  case PURE_BAD_PROGRAM: return RUN_BAD_PROGRAM;
+  case PURE_OK:
+    return RUN_FINE;
+  case PURE_FAULT:
+    return RUN_FAULT;
+  case PURE_BAD_PROGRAM:
+    return RUN_BAD_PROGRAM;
   case PURE_BAD_DATA:
   case PURE_TOO_LARGE:
   case PURE_NO_MEMORY:
-  case PURE_IO: return RUN_BAD_DATA;
+  case PURE_IO:
+    return RUN_BAD_DATA;
   case PURE_BAD_ARGUMENT:
   case PURE_NOT_FOUND:
   case PURE_MISUSE:
   case PURE_BUSY:
   case PURE_STALE:
   case PURE_UNSUPPORTED:
-  case PURE_NSTATUS: break;
+  case PURE_NSTATUS:
+    break;
   }
   return RUN_USAGE;
 }
@@ -73,24 +78,25 @@ static int exit_status(pure_status status) {
 int run_complain(const pure_error *e) {
   char text[sizeof e->file + sizeof e->message + 32];
   pure_error_format(e, text, sizeof text);
-  if (!e->file[0]) print_origin();
+  if (!e->file[0])
+    print_origin();
   fprintf(stderr, "%s\n", text);
   return exit_status(e->status);
 }
 
 static int open_engine(run *r) {
   pure_error e;
-  pure_engine_options options = {.size = sizeof options,
-                                 .limits = r->o.limits,
-                                 .jit = r->o.jit,
-                                 .environment = true};
+  pure_engine_options options = {
+      .size = sizeof options, .limits = r->o.limits, .jit = r->o.jit, .environment = true};
   return pure_engine_new(&options, &r->engine, &e) == PURE_OK ? RUN_FINE : run_complain(&e);
 }
 
 static int open_store(run *r) {
   pure_error e;
-  if (pure_store_new(r->program, &r->store, &e) != PURE_OK) return run_complain(&e);
-  if (pure_session_new(r->store, &r->session, &e) != PURE_OK) return run_complain(&e);
+  if (pure_store_new(r->program, &r->store, &e) != PURE_OK)
+    return run_complain(&e);
+  if (pure_session_new(r->store, &r->session, &e) != PURE_OK)
+    return run_complain(&e);
   return RUN_FINE;
 }
 
@@ -99,7 +105,8 @@ static int check_stdin(const run *r, const run_source *sources) {
   unsigned uses = r->stdin_used;
   for (size_t i = 0; i < r->o.nloads; i++)
     uses += strcmp(sources[i].path, "-") == 0;
-  if (uses > 1) return run_usage("standard input can be read only once");
+  if (uses > 1)
+    return run_usage("standard input can be read only once");
   return RUN_FINE;
 }
 
@@ -109,7 +116,8 @@ static int load_all(run *r) {
   r->loaded = run_alloc((r->o.nloads + 1) * sizeof *r->loaded);
   for (size_t i = 0; i < r->o.nloads && status == RUN_FINE; i++)
     status = run_source_read(r, r->o.loads[i], &sources[i]);
-  if (status == RUN_FINE) status = check_stdin(r, sources);
+  if (status == RUN_FINE)
+    status = check_stdin(r, sources);
   for (size_t i = 0; i < r->o.nloads && status == RUN_FINE; i++)
     status = run_load(r, &sources[i]);
   for (size_t i = 0; i < r->o.nloads; i++)
@@ -150,27 +158,35 @@ static int do_calls(run *r) {
 
 static int save(const run *r) {
   pure_error e;
-  if (!r->o.save) return RUN_FINE;
+  if (!r->o.save)
+    return RUN_FINE;
   return pure_store_save(r->store, r->o.save, &e) == PURE_OK ? RUN_FINE : run_complain(&e);
 }
 
 static int with_store(run *r) {
   int status = open_store(r);
-  if (status == RUN_FINE) status = load_all(r);
-  if (status == RUN_FINE) status = do_calls(r);
-  if (status == RUN_FINE && r->o.shell) status = run_shell(r);
-  if (status == RUN_FINE) status = run_output_end();
-  if (status == RUN_FINE) status = save(r);
+  if (status == RUN_FINE)
+    status = load_all(r);
+  if (status == RUN_FINE)
+    status = do_calls(r);
+  if (status == RUN_FINE && r->o.shell)
+    status = run_shell(r);
+  if (status == RUN_FINE)
+    status = run_output_end();
+  if (status == RUN_FINE)
+    status = save(r);
   for (size_t i = 0; i < r->ntimings && r->o.repeat && !r->o.stats; i++)
     run_times_print(&r->timings[i]);
-  if (r->o.stats) run_stats_print(r);
+  if (r->o.stats)
+    run_stats_print(r);
   return status;
 }
 
 static int with_program(run *r) {
   bool shows = r->o.check || r->o.disasm || r->o.compile;
   int status = run_program_show(r);
-  if (status != RUN_FINE || r->o.check || r->o.disasm) return status;
+  if (status != RUN_FINE || r->o.check || r->o.disasm)
+    return status;
   if (r->o.ncalls || r->o.shell || r->o.save || (r->o.stats && r->o.nloads)) {
     status = check_calls(r);
     return status == RUN_FINE ? with_store(r) : status;
@@ -205,8 +221,10 @@ int main(int argc, char **argv) {
     status = run_output_end();
   } else if (status == RUN_FINE) {
     status = open_engine(&r);
-    if (status == RUN_FINE) status = run_program_open(&r);
-    if (status == RUN_FINE) status = with_program(&r);
+    if (status == RUN_FINE)
+      status = run_program_open(&r);
+    if (status == RUN_FINE)
+      status = with_program(&r);
   }
   close_all(&r);
   return status;

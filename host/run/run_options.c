@@ -97,7 +97,8 @@ const char *run_suggest(const char *word, const char *const *words) {
   size_t limit = strlen(word) / 3 + 1;
   for (; *words; words++) {
     size_t d = common_distance(word, *words);
-    if (d > limit || (best && d == limit)) continue;
+    if (d > limit || (best && d == limit))
+      continue;
     best = *words;
     limit = d;
   }
@@ -144,7 +145,8 @@ static int number(const char *name, const char *value, bool suffix, uint64_t mos
   if (!digits || v == 0)
     return run_usage("%s %s: expected a number from 1 on%s", name, value,
                      suffix ? ", which may end in K, M or G" : "");
-  if (errno || v > most >> shift) return run_usage("%s %s: too large", name, value);
+  if (errno || v > most >> shift)
+    return run_usage("%s %s: too large", name, value);
   *out = (uint64_t)v << shift;
   return RUN_FINE;
 }
@@ -202,27 +204,56 @@ static int set_depth(run_options *o, const char *value) {
 
 static int set_option(run_options *o, option id, const char *value) {
   switch (id) {
-  case OPT_LOAD: o->loads[o->nloads++] = value; break;
-  case OPT_SAVE: o->save = value; break;
-  case OPT_HEADER: return set_header(o, value);
-  case OPT_ON_DUPLICATE: return set_duplicates(o, value);
-  case OPT_FORMAT: return set_format(o, value);
-  case OPT_REPEAT: return set_repeat(o, value);
-  case OPT_STATS: o->stats = true; break;
-  case OPT_WORK: o->work = true; break;
-  case OPT_LIMIT_WORK: return number("--limit-work", value, false, UINT64_MAX, &o->limits.work);
+  case OPT_LOAD:
+    o->loads[o->nloads++] = value;
+    break;
+  case OPT_SAVE:
+    o->save = value;
+    break;
+  case OPT_HEADER:
+    return set_header(o, value);
+  case OPT_ON_DUPLICATE:
+    return set_duplicates(o, value);
+  case OPT_FORMAT:
+    return set_format(o, value);
+  case OPT_REPEAT:
+    return set_repeat(o, value);
+  case OPT_STATS:
+    o->stats = true;
+    break;
+  case OPT_WORK:
+    o->work = true;
+    break;
+  case OPT_LIMIT_WORK:
+    return number("--limit-work", value, false, UINT64_MAX, &o->limits.work);
   case OPT_LIMIT_MEMORY:
     return number("--limit-memory", value, true, INT64_MAX, &o->limits.memory);
-  case OPT_LIMIT_DEPTH: return set_depth(o, value);
-  case OPT_JIT: return set_jit(o, "--jit", value);
-  case OPT_SHELL: o->shell = true; break;
-  case OPT_CHECK: o->check = true; break;
-  case OPT_DISASM: o->disasm = true; break;
-  case OPT_DUMP: return set_dump(o, value);
-  case OPT_COMPILE: o->compile = value; break;
-  case OPT_VERSION: o->version = true; break;
-  case OPT_HELP: o->help = true; break;
-  case OPT_NONE: break;
+  case OPT_LIMIT_DEPTH:
+    return set_depth(o, value);
+  case OPT_JIT:
+    return set_jit(o, "--jit", value);
+  case OPT_SHELL:
+    o->shell = true;
+    break;
+  case OPT_CHECK:
+    o->check = true;
+    break;
+  case OPT_DISASM:
+    o->disasm = true;
+    break;
+  case OPT_DUMP:
+    return set_dump(o, value);
+  case OPT_COMPILE:
+    o->compile = value;
+    break;
+  case OPT_VERSION:
+    o->version = true;
+    break;
+  case OPT_HELP:
+    o->help = true;
+    break;
+  case OPT_NONE:
+    break;
   }
   return RUN_FINE;
 }
@@ -232,11 +263,14 @@ static int read_option(run_options *o, int argc, char **argv, int *at) {
   const char *word = argv[*at];
   size_t length = strcspn(word, "=");
   for (size_t i = 0; i < NOPTIONS; i++) {
-    if (strlen(table[i].name) != length || memcmp(table[i].name, word, length) != 0) continue;
+    if (strlen(table[i].name) != length || memcmp(table[i].name, word, length) != 0)
+      continue;
     const char *value = word[length] ? word + length + 1 : NULL;
-    if (!table[i].value && value) return run_usage("%s takes no value", table[i].name);
+    if (!table[i].value && value)
+      return run_usage("%s takes no value", table[i].name);
     if (table[i].value && !value) {
-      if (*at + 1 == argc) return run_usage("%s needs a value", table[i].name);
+      if (*at + 1 == argc)
+        return run_usage("%s needs a value", table[i].name);
       value = argv[++*at];
     }
     return set_option(o, table[i].id, value);
@@ -253,14 +287,17 @@ static bool is_option(const char *word) {
 static int cut_calls(run_options *o) {
   size_t from = 0;
   for (size_t i = 0; i <= o->nwords; i++) {
-    if (i < o->nwords && strcmp(o->words[i], "+") != 0) continue;
-    if (i == from && o->nwords) return run_usage("a query or event is expected on both sides of +");
+    if (i < o->nwords && strcmp(o->words[i], "+") != 0)
+      continue;
+    if (i == from && o->nwords)
+      return run_usage("a query or event is expected on both sides of +");
     if (i > from)
       o->calls[o->ncalls++] = (run_words){&o->words[from], (uint32_t)(i - from)};
     from = i + 1;
   }
   for (size_t i = 0; i < o->nwords; i++)
-    if (strcmp(o->words[i], "\\+") == 0) o->words[i]++;
+    if (strcmp(o->words[i], "\\+") == 0)
+      o->words[i]++;
   return RUN_FINE;
 }
 
@@ -287,9 +324,12 @@ int run_options_read(run_options *o, int argc, char **argv) {
     else
       o->words[o->nwords++] = argv[i];
   }
-  if (status != RUN_FINE) return status;
-  if (o->help || o->version) return RUN_FINE;
-  if (!o->program) return run_usage("a program is expected");
+  if (status != RUN_FINE)
+    return status;
+  if (o->help || o->version)
+    return RUN_FINE;
+  if (!o->program)
+    return run_usage("a program is expected");
   return cut_calls(o);
 }
 

@@ -10,7 +10,8 @@
 
 /* Whatever could not be written shows here; exit status 4. */
 int run_output_end(void) {
-  if (fflush(stdout) == 0 && !ferror(stdout)) return RUN_FINE;
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return RUN_FINE;
   fprintf(stderr, "standard output: cannot be written: %s\n", strerror(errno ? errno : EIO));
   clearerr(stdout);
   return RUN_BAD_DATA;
@@ -31,7 +32,8 @@ static void add(shown *s, const char *bytes, size_t n, size_t width) {
   if (s->length + n + 1 > s->room) {
     size_t room = (s->length + n + 1) * 2;
     char *grown = run_alloc(room);
-    if (s->length) memcpy(grown, s->text, s->length);
+    if (s->length)
+      memcpy(grown, s->text, s->length);
     free(s->text);
     s->text = grown;
     s->room = room;
@@ -89,7 +91,8 @@ static void print_cell(const shown *s, size_t width, bool right, bool last) {
     printf("%*s%s", blanks, "", s->text);
   else
     printf("%s%*s", s->text, last ? 0 : blanks, "");
-  if (!last) fputs("  ", stdout);
+  if (!last)
+    fputs("  ", stdout);
 }
 
 static void print_header(const pure_result *result, uint32_t n, const size_t *widths, shown *s) {
@@ -116,7 +119,8 @@ static void measure(pure_result *result, uint32_t n, size_t *widths, shown *s) {
     for (uint32_t i = 0; i < n; i++) {
       pure_value v = pure_result_get(result, i);
       show(s, &v);
-      if (s->width > widths[i]) widths[i] = s->width;
+      if (s->width > widths[i])
+        widths[i] = s->width;
     }
   }
   pure_result_rewind(result);
@@ -161,8 +165,10 @@ int run_output(pure_result *result, run_format format) {
     format = isatty(STDOUT_FILENO) ? RUN_FORMAT_TABLE : RUN_FORMAT_CSV;
   errno = 0;
   if (format == RUN_FORMAT_TABLE) {
-    if (pure_result_get_kind(result) == PURE_RESULT_ROWS) print_table(result);
-    if (pure_result_get_kind(result) == PURE_RESULT_VALUE) print_value(result);
+    if (pure_result_get_kind(result) == PURE_RESULT_ROWS)
+      print_table(result);
+    if (pure_result_get_kind(result) == PURE_RESULT_VALUE)
+      print_value(result);
   } else if (pure_result_write(result, formats[format], write_out, NULL, &e) != PURE_OK &&
              e.status != PURE_IO) {
     return run_complain(&e);

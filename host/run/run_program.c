@@ -8,14 +8,16 @@ static void report(void *user, const pure_diagnostic *d) {
   (void)user;
   fputs(d->formatted, stderr);
   size_t n = strlen(d->formatted);
-  if (n == 0 || d->formatted[n - 1] != '\n') fputc('\n', stderr);
+  if (n == 0 || d->formatted[n - 1] != '\n')
+    fputc('\n', stderr);
 }
 
 int run_program_open(run *r) {
   const char *name = strcmp(r->o.program, "-") == 0 ? "<stdin>" : r->o.program;
   int status =
       run_read_file(r->o.program, &r->text, &r->text_length, &r->stdin_used, RUN_BAD_PROGRAM);
-  if (status != RUN_FINE) return status;
+  if (status != RUN_FINE)
+    return status;
   pure_error e = {0};
   double start = run_clock();
   if (pure_program_is_module(r->text, r->text_length)) {
@@ -25,7 +27,8 @@ int run_program_open(run *r) {
     r->text = NULL;
   } else if (pure_program_compile(r->engine, name, r->text, r->text_length, report, NULL,
                                   &r->program, &e) != PURE_OK) {
-    if (e.status != PURE_BAD_PROGRAM) return run_complain(&e);
+    if (e.status != PURE_BAD_PROGRAM)
+      return run_complain(&e);
     status = RUN_BAD_PROGRAM;
   }
   r->compile_seconds = run_clock() - start;
@@ -73,8 +76,10 @@ int run_program_show(run *r) {
   if (r->o.compile && pure_program_save(r->program, r->o.compile, &e) != PURE_OK)
     return run_complain(&e);
   int status = RUN_FINE;
-  if (r->o.check) status = check(r);
-  if (status == RUN_FINE && r->o.disasm) status = disasm(r);
+  if (r->o.check)
+    status = check(r);
+  if (status == RUN_FINE && r->o.disasm)
+    status = disasm(r);
   return status;
 }
 
@@ -83,13 +88,16 @@ static void show_line(const run *r, uint32_t line, uint32_t column) {
   const char *p = r->text, *end = r->text + r->text_length;
   for (uint32_t i = 1; i < line && p; i++) {
     p = memchr(p, '\n', (size_t)(end - p));
-    if (p) p++;
+    if (p)
+      p++;
   }
-  if (!p || p >= end) return;
+  if (!p || p >= end)
+    return;
   const char *stop = memchr(p, '\n', (size_t)(end - p));
   fprintf(stderr, "  %.*s\n  ", (int)((stop ? stop : end) - p), p);
   for (uint32_t i = 1; i < column && p < end && *p != '\n'; p++) {
-    if (((unsigned char)*p & 0xc0) == 0x80) continue;
+    if (((unsigned char)*p & 0xc0) == 0x80)
+      continue;
     fputc(*p == '\t' ? '\t' : ' ', stderr);
     i++;
   }
@@ -106,19 +114,23 @@ void run_fault_show(const run *r, const pure_error *e) {
     fprintf(stderr, "%s\n", kind);
   else
     fprintf(stderr, "%s: %s\n", kind, e->message);
-  if (r->text && e->line) show_line(r, e->line, e->column);
+  if (r->text && e->line)
+    show_line(r, e->line, e->column);
 }
 
 static void print_signature(const run *r, uint32_t function, FILE *out) {
   pure_function_info f;
   pure_column_info c;
-  if (pure_program_function(r->program, function, &f) != PURE_OK) return;
+  if (pure_program_function(r->program, function, &f) != PURE_OK)
+    return;
   fprintf(out, "%s %s(", f.kind == PURE_EVENT ? "event" : "query", f.name);
   for (uint32_t i = 0; pure_program_parameter(r->program, function, i, &c) == PURE_OK; i++)
     fprintf(out, "%s%s: %s", i ? ", " : "", c.name, pure_type_name(c.type));
   fputc(')', out);
-  if (f.result == PURE_RESULT_VALUE) fprintf(out, ": %s", pure_type_name(f.value));
-  if (f.result != PURE_RESULT_ROWS) return;
+  if (f.result == PURE_RESULT_VALUE)
+    fprintf(out, ": %s", pure_type_name(f.value));
+  if (f.result != PURE_RESULT_ROWS)
+    return;
   for (uint32_t i = 0; pure_program_result_column(r->program, function, i, &c) == PURE_OK; i++)
     fprintf(out, "%s%s: %s", i ? ", " : ": (", c.name, pure_type_name(c.type));
   fputc(')', out);

@@ -35,8 +35,10 @@ static int split(char *line, const char *words[MAX_WORDS]) {
   char *p = line, *out;
   for (;;) {
     p += strspn(p, " \t\r\n");
-    if (!*p) return n;
-    if (n == MAX_WORDS) return -1;
+    if (!*p)
+      return n;
+    if (n == MAX_WORDS)
+      return -1;
     words[n++] = out = p;
     bool quoted = false;
     for (; *p && (quoted || !strchr(" \t\r\n", *p)); p++) {
@@ -44,13 +46,16 @@ static int split(char *line, const char *words[MAX_WORDS]) {
         quoted = !quoted;
         continue;
       }
-      if (*p == '\\' && p[1]) p++;
+      if (*p == '\\' && p[1])
+        p++;
       *out++ = *p;
     }
-    if (quoted) return -1;
+    if (quoted)
+      return -1;
     bool end = !*p;
     *out = 0;
-    if (end) return n;
+    if (end)
+      return n;
     p++;
   }
 }
@@ -85,7 +90,8 @@ static int do_load(shell *s, const char *argument) {
   int status = run_source_read(s->r, argument, &source);
   if (status == RUN_FINE && strcmp(source.path, "-") == 0)
     status = run_usage("the shell reads standard input itself");
-  if (status == RUN_FINE) status = run_load(s->r, &source);
+  if (status == RUN_FINE)
+    status = run_load(s->r, &source);
   if (status == RUN_FINE && source.list) {
     const run_loaded *l = &s->r->loaded[s->r->nloaded - 1];
     printf("%llu rows\n", (unsigned long long)l->rows);
@@ -102,7 +108,8 @@ static int do_save(shell *s, const char *argument) {
 static int do_format(shell *s, const char *argument) {
   static const char *const names[] = {"table", "csv", "tsv", "json"};
   for (int i = 0; i < 4; i++) {
-    if (strcmp(argument, names[i]) != 0) continue;
+    if (strcmp(argument, names[i]) != 0)
+      continue;
     s->r->o.format = (run_format)(i + 1);
     return RUN_FINE;
   }
@@ -111,7 +118,8 @@ static int do_format(shell *s, const char *argument) {
 
 static int do_time(shell *s, const char *argument) {
   s->time = strcmp(argument, "on") == 0;
-  if (s->time || strcmp(argument, "off") == 0) return RUN_FINE;
+  if (s->time || strcmp(argument, "off") == 0)
+    return RUN_FINE;
   return run_usage(".time is on or off, not %s", argument);
 }
 
@@ -126,15 +134,16 @@ static const struct {
   bool argument;
   int (*run)(shell *s, const char *argument);
 } commands[] = {
-    {".help", false, do_help}, {".lists", false, do_lists},  {".queries", false, do_queries},
-    {".load", true, do_load},  {".save", true, do_save},     {".format", true, do_format},
+    {".help", false, do_help}, {".lists", false, do_lists}, {".queries", false, do_queries},
+    {".load", true, do_load},  {".save", true, do_save},    {".format", true, do_format},
     {".time", true, do_time},  {".quit", false, do_quit},
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
 static int command(shell *s, const char *const *words, int n) {
   for (int i = 0; i < NCOMMANDS; i++) {
-    if (strcmp(words[0], commands[i].name) != 0) continue;
+    if (strcmp(words[0], commands[i].name) != 0)
+      continue;
     if (n != 1 + commands[i].argument)
       return run_usage("%s takes %s argument", words[0], commands[i].argument ? "one" : "no");
     return commands[i].run(s, n > 1 ? words[1] : "");
@@ -158,8 +167,10 @@ static int do_line(shell *s, char *line) {
   s->line++;
   run_in_shell(s->terminal ? RUN_UNNUMBERED : s->line);
   int n = split(line, words);
-  if (n < 0) return run_usage("a quote is never closed, or there are too many words");
-  if (n == 0 || strncmp(words[0], "--", 2) == 0) return RUN_FINE;
+  if (n < 0)
+    return run_usage("a quote is never closed, or there are too many words");
+  if (n == 0 || strncmp(words[0], "--", 2) == 0)
+    return RUN_FINE;
   int status = words[0][0] == '.' ? command(s, words, n) : call(s, words, n);
   fflush(stdout);
   return status;
@@ -174,15 +185,19 @@ static char *next_name(const char *text, int state) {
   pure_list_info l;
   pure_function_info f;
   size_t n = strlen(text);
-  if (state == 0) list = function = 0, at = 0;
+  if (state == 0)
+    list = function = 0, at = 0;
   for (; at < NCOMMANDS;) {
     const char *name = commands[at++].name;
-    if (n && strncmp(name, text, n) == 0) return strdup(name);
+    if (n && strncmp(name, text, n) == 0)
+      return strdup(name);
   }
   while (pure_program_function(completing->program, function++, &f) == PURE_OK)
-    if (strncmp(f.name, text, n) == 0) return strdup(f.name);
+    if (strncmp(f.name, text, n) == 0)
+      return strdup(f.name);
   while (pure_program_list(completing->program, list++, &l) == PURE_OK)
-    if (n && strncmp(l.name, text, n) == 0) return strdup(l.name);
+    if (n && strncmp(l.name, text, n) == 0)
+      return strdup(l.name);
   return NULL;
 }
 
@@ -193,8 +208,10 @@ static char **complete(const char *text, int start, int end) {
 
 static char *history_path(void) {
   const char *given = getenv("PURE_HISTORY"), *home = getenv("HOME");
-  if (given) return *given ? run_copy(given, strlen(given)) : NULL;
-  if (!home || !*home) return NULL;
+  if (given)
+    return *given ? run_copy(given, strlen(given)) : NULL;
+  if (!home || !*home)
+    return NULL;
   size_t n = strlen(home) + sizeof "/.pure_history";
   char *path = run_alloc(n);
   snprintf(path, n, "%s/.pure_history", home);
@@ -207,16 +224,20 @@ static void shell_terminal(shell *s) {
   rl_readline_name = "pure-run";
   rl_attempted_completion_function = complete;
   using_history();
-  if (path) read_history(path);
+  if (path)
+    read_history(path);
   puts("Pure shell; .help lists the commands");
   while (!s->quit && (line = readline("pure> "))) {
-    if (line[strspn(line, " \t")]) add_history(line);
+    if (line[strspn(line, " \t")])
+      add_history(line);
     (void)do_line(s, line);
     free(line);
   }
-  if (!s->quit) putchar('\n');
+  if (!s->quit)
+    putchar('\n');
   stifle_history(1000);
-  if (path) write_history(path);
+  if (path)
+    write_history(path);
   free(path);
 }
 
@@ -226,7 +247,8 @@ static int shell_pipe(shell *s) {
   int first = RUN_FINE;
   while (!s->quit && getline(&line, &room, stdin) >= 0) {
     int status = do_line(s, line);
-    if (first == RUN_FINE) first = status;
+    if (first == RUN_FINE)
+      first = status;
   }
   free(line);
   return first;
@@ -234,7 +256,8 @@ static int shell_pipe(shell *s) {
 
 int run_shell(run *r) {
   shell s = {.r = r, .terminal = isatty(STDIN_FILENO) != 0};
-  if (r->stdin_used) return run_usage("-i: standard input was read already");
+  if (r->stdin_used)
+    return run_usage("-i: standard input was read already");
   int status = RUN_FINE;
   if (s.terminal)
     shell_terminal(&s);

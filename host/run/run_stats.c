@@ -11,8 +11,7 @@ static const char *tier_name(pure_jit jit) {
 }
 
 static double median(const run_timing *t) {
-  return t->n % 2 ? t->seconds[t->n / 2]
-                  : (t->seconds[t->n / 2 - 1] + t->seconds[t->n / 2]) / 2;
+  return t->n % 2 ? t->seconds[t->n / 2] : (t->seconds[t->n / 2 - 1] + t->seconds[t->n / 2]) / 2;
 }
 
 void run_times_print(const run_timing *t) {
@@ -43,7 +42,8 @@ static void print_times(const run *r) {
 }
 
 static void print_work(const run *r) {
-  if (r->ntimings) fputs("work\n", stderr);
+  if (r->ntimings)
+    fputs("work\n", stderr);
   for (size_t i = 0; i < r->ntimings; i++)
     fprintf(stderr, "  %20llu  %s\n", (unsigned long long)r->timings[i].work, r->timings[i].name);
 }
@@ -64,8 +64,10 @@ void run_lists_print(run *r, FILE *out) {
   size_t name = 4;
   uint32_t i;
   for (i = 0; pure_store_list_stats(r->store, i, &s) == PURE_OK; i++)
-    if (strlen(s.name) > name) name = strlen(s.name);
-  if (i == 0) return;
+    if (strlen(s.name) > name)
+      name = strlen(s.name);
+  if (i == 0)
+    return;
   fprintf(out, "%-*s  %12s  %-6s  %14s  %14s  %s\n", (int)name, "list", "rows", "layout", "bytes",
           "narrow bytes", "widths");
   for (i = 0; pure_store_list_stats(r->store, i, &s) == PURE_OK; i++)
@@ -80,9 +82,11 @@ static void print_loops(const run *r) {
   uint32_t i;
   for (i = 0; pure_session_loop_stats(r->session, i, &s) == PURE_OK; i++) {
     size_t n = (size_t)snprintf(NULL, 0, "%s:%u", s.function, s.line);
-    if (n > width) width = n;
+    if (n > width)
+      width = n;
   }
-  if (i == 0) return;
+  if (i == 0)
+    return;
   fprintf(stderr, "%-*s  %12s  %14s  %12s  %s\n", (int)width, "loop", "entries", "headers",
           "longest", "tier");
   for (i = 0; pure_session_loop_stats(r->session, i, &s) == PURE_OK; i++) {

@@ -1,19 +1,15 @@
-/* Random modules that nearly always verify, run on two stores of different layout policies.
+/* Random modules that nearly always verify, and are run (run_module.h says what must hold).
  *
  * The input is read as a sequence of choices: lists, functions, statements, then a few numbers of
- * the code changed at will.  What the verifier accepts is called with tight limits.  Nothing may
- * crash; answers, faults, work and the stores' contents must be the same under both policies;
- * every list must hold together; a fault must leave the store as it was.
+ * the code changed at will.
  *
  * Registers have fixed parts: 24 scalars, set at entry, whose type never changes; 16 to build rows
  * and arguments in; then slots of 24 for blocks, one for each loop or row in scope.
  */
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "vm/vm.h"
+#include "tests/fuzz/support/run_module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,18 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MOST_CONSTS 14
 
 typedef struct {
-  const uint8_t *at, *end;
-} input;
-
-static unsigned take(input *in, unsigned n) { return in->at < in->end ? *in->at++ % n : 0; }
-
-static void require(bool fine) {
-  if (!fine)
-    abort();
-}
-
-typedef struct {
-  input in;
+  fuzz_input in;
   vm_module *m;
   vm_ins code[MOST_CODE + 64];
   unsigned ncode, nloops, slots, depth;
@@ -56,7 +41,7 @@ static ls_type scalar_type(unsigned r) {
 
 static unsigned scalar(maker *g, ls_type type) {
   static const unsigned first[LS_NTYPES] = {0, 8, 12, 16, 20};
-  return first[type] + take(&g->in, type == LS_INT ? 8 : 4);
+  return first[type] + fuzz_take(&g->in, type == LS_INT ? 8 : 4);
 }
 
 static uint32_t op(maker *g, vm_op o, unsigned a, unsigned b, unsigned c) {
@@ -101,10 +86,10 @@ static void make_lists(maker *g, unsigned nstored, unsigned n) {
   static const char *const cols[4] = {"c0", "c1", "c2", "c3"};
   vm_listdef *defs = vm_module_alloc(g->m, n * sizeof *defs);
   for (unsigned l = 0; l < n; l++) {
-    unsigned ncols = 1 + take(&g->in, 4), nkeys = take(&g->in, ncols + 1);
+    unsigned ncols = 1 + fuzz_take(&g->in, 4), nkeys = fuzz_take(&g->in, ncols + 1);
     ls_column *c = vm_module_alloc(g->m, ncols * sizeof *c);
     for (unsigned k = 0; k < ncols; k++) {
-      unsigned type = take(&g->in, 8);
+      unsigned type = fuzz_take(&g->in, 8);
       c[k] = (ls_column){cols[k], type < LS_NTYPES ? (ls_type)type : LS_INT, (uint16_t)k};
     }
     defs[l] = (vm_listdef){l < nstored, {names[l], (uint16_t)ncols, (uint16_t)nkeys, c}};
@@ -157,7 +142,7 @@ static void make_scalar(maker *g) {
              {VM_OP_RLT, LS_BOOL, LS_REAL},  {VM_OP_RLE, LS_BOOL, LS_REAL},
              {VM_OP_TEQ, LS_BOOL, LS_TEXT},  {VM_OP_TNE, LS_BOOL, LS_TEXT},
              {VM_OP_TLT, LS_BOOL, LS_TEXT},  {VM_OP_TLE, LS_BOOL, LS_TEXT}};
-  unsigned k = take(&g->in, sizeof ops / sizeof ops[0] + 6);
+  unsigned k = fuzz_take(&g->in, sizeof ops / sizeof ops[0] + 6);
   if (k < sizeof ops / sizeof ops[0]) {
     unsigned to = scalar(g, (ls_type)ops[k].to), b = scalar(g, (ls_type)ops[k].from);
     op(g, (vm_op)ops[k].op, to, b, scalar(g, (ls_type)ops[k].from));
@@ -166,10 +151,10 @@ static void make_scalar(maker *g) {
   unsigned i = scalar(g, LS_INT), j = scalar(g, LS_INT);
   switch (k - sizeof ops / sizeof ops[0]) {
   case 0:
-    op(g, VM_OP_IADDK, i, j, take(&g->in, 5) - 2);
+    op(g, VM_OP_IADDK, i, j, fuzz_take(&g->in, 5) - 2);
     break;
   case 1:
-    op(g, VM_OP_LDI, i, take(&g->in, 256), 0);
+    op(g, VM_OP_LDI, i, fuzz_take(&g->in, 256), 0);
     break;
   case 2:
     op(g, VM_OP_DADD, scalar(g, LS_DATE), scalar(g, LS_DATE), i);
@@ -178,7 +163,7 @@ static void make_scalar(maker *g) {
     op(g, VM_OP_NOT, scalar(g, LS_BOOL), scalar(g, LS_BOOL), 0);
     break;
   case 4:
-    op(g, VM_OP_LDK, scalar(g, LS_TEXT), take(&g->in, 4), 0);
+    op(g, VM_OP_LDK, scalar(g, LS_TEXT), fuzz_take(&g->in, 4), 0);
     break;
   default:
     op(g, VM_OP_RNEG, scalar(g, LS_REAL), scalar(g, LS_REAL), 0);
@@ -194,7 +179,7 @@ static void make_builtin(maker *g) {
 #undef BUILTIN
   };
   static const char letters[] = "IRBTD";
-  unsigned b = take(&g->in, VM_NBUILTINS);
+  unsigned b = fuzz_take(&g->in, VM_NBUILTINS);
   for (unsigned k = 0; builtins[b].args[k]; k++)
     op(g, VM_OP_MOV, BUILD + k,
        scalar(g, (ls_type)(strchr(letters, builtins[b].args[k]) - letters)), 0);
@@ -205,7 +190,7 @@ static void make_builtin(maker *g) {
 static void make_block(maker *g);
 
 static void make_if(maker *g) {
-  uint32_t no = op(g, take(&g->in, 2) ? VM_OP_JT : VM_OP_JF, scalar(g, LS_BOOL), 0, 0);
+  uint32_t no = op(g, fuzz_take(&g->in, 2) ? VM_OP_JT : VM_OP_JF, scalar(g, LS_BOOL), 0, 0);
   make_block(g);
   uint32_t over = op(g, VM_OP_JMP, 0, 0, 0);
   land(g, no);
@@ -216,11 +201,11 @@ static void make_if(maker *g) {
 static void make_while(maker *g) {
   uint32_t header = op(g, VM_OP_LOOP, g->nloops++, 0, 0);
   make_block(g);
-  jump_to(g, take(&g->in, 2) ? VM_OP_JT : VM_OP_JF, scalar(g, LS_BOOL), header);
+  jump_to(g, fuzz_take(&g->in, 2) ? VM_OP_JT : VM_OP_JF, scalar(g, LS_BOOL), header);
 }
 
 static void make_call(maker *g) {
-  unsigned k = take(&g->in, 4);
+  unsigned k = fuzz_take(&g->in, 4);
   if (k == 0) {
     op(g, VM_OP_MOV, BUILD, scalar(g, LS_INT), 0);
     op(g, VM_OP_CALLX, BUILD, 0, 0);
@@ -231,14 +216,14 @@ static void make_call(maker *g) {
   } else { /* function 0 only reads, function 1 may write: (int, real): int */
     op(g, VM_OP_MOV, BUILD, scalar(g, LS_INT), 0);
     op(g, VM_OP_MOV, BUILD + 1, scalar(g, LS_REAL), 0);
-    op(g, VM_OP_CALL, BUILD, g->may_write ? take(&g->in, 2) : 0, 0);
+    op(g, VM_OP_CALL, BUILD, g->may_write ? fuzz_take(&g->in, 2) : 0, 0);
     op(g, VM_OP_MOV, scalar(g, LS_INT), BUILD, 0);
   }
 }
 
 /* Writes to a whole list, or questions about one. */
 static void make_whole(maker *g) {
-  unsigned list = take(&g->in, g->nlists), k = take(&g->in, 8);
+  unsigned list = fuzz_take(&g->in, g->nlists), k = fuzz_take(&g->in, 8);
   const ls_schema *s = schema(g, list);
   bool writable = is_local(g, list) || g->may_write;
   if (k >= 4 && writable) {
@@ -251,8 +236,8 @@ static void make_whole(maker *g) {
     fill(g, BUILD, s->cols, s->nkeys);
     op(g, VM_OP_HAS, scalar(g, LS_BOOL), BUILD, list);
   } else if (k == 1 && s->nkeys == 0 && writable) {
-    op(g, VM_OP_SORT, list, 10 + take(&g->in, s->ncols > 1 ? 3 : 2), 0);
-  } else if (k == 0 && writable && take(&g->in, 4) == 0) {
+    op(g, VM_OP_SORT, list, 10 + fuzz_take(&g->in, s->ncols > 1 ? 3 : 2), 0);
+  } else if (k == 0 && writable && fuzz_take(&g->in, 4) == 0) {
     op(g, is_local(g, list) ? VM_OP_NEW : VM_OP_CLEAR, list, 0, 0);
   } else {
     op(g, VM_OP_COUNT, scalar(g, LS_INT), list, 0);
@@ -262,15 +247,15 @@ static void make_whole(maker *g) {
 /* Reads and writes of the row whose block is at base. */
 static void use_row(maker *g, unsigned base, unsigned list, bool refindable) {
   const ls_schema *s = schema(g, list);
-  for (unsigned n = take(&g->in, 4); n > 0; n--) {
-    unsigned c = take(&g->in, s->ncols);
-    if (s->nkeys && refindable && (g->careful || take(&g->in, 2)))
+  for (unsigned n = fuzz_take(&g->in, 4); n > 0; n--) {
+    unsigned c = fuzz_take(&g->in, s->ncols);
+    if (s->nkeys && refindable && (g->careful || fuzz_take(&g->in, 2)))
       op(g, VM_OP_REFIND, base, list, 0);
-    if (c >= s->nkeys && (is_local(g, list) || g->may_write) && take(&g->in, 2))
+    if (c >= s->nkeys && (is_local(g, list) || g->may_write) && fuzz_take(&g->in, 2))
       op(g, VM_OP_SET, base, scalar(g, s->cols[c].type), list << 8 | c);
     else
       op(g, VM_OP_GET, scalar(g, s->cols[c].type), base, list << 8 | c);
-    if (take(&g->in, 3) == 0)
+    if (fuzz_take(&g->in, 3) == 0)
       make_block(g);
   }
 }
@@ -278,7 +263,7 @@ static void use_row(maker *g, unsigned base, unsigned list, bool refindable) {
 static unsigned slot(maker *g) { return BUILD + 16 + g->slots++ * SLOT_REGS; }
 
 static void make_row(maker *g) {
-  unsigned list = take(&g->in, g->nlists), base = slot(g), k = take(&g->in, 3);
+  unsigned list = fuzz_take(&g->in, g->nlists), base = slot(g), k = fuzz_take(&g->in, 3);
   const ls_schema *s = schema(g, list);
   uint32_t miss = 0;
   if (s->nkeys == 0) {
@@ -301,18 +286,18 @@ static void make_row(maker *g) {
 /* A slice: its number, its bounds in the cursor block at base. */
 static unsigned make_bounds(maker *g, unsigned base, unsigned list) {
   const ls_schema *s = schema(g, list);
-  unsigned np = take(&g->in, s->nkeys + 1u), at = base + 4 + s->nkeys;
-  unsigned spec = np | (np < s->nkeys ? take(&g->in, 4) << 5 : 0);
+  unsigned np = fuzz_take(&g->in, s->nkeys + 1u), at = base + 4 + s->nkeys;
+  unsigned spec = np | (np < s->nkeys ? fuzz_take(&g->in, 4) << 5 : 0);
   fill(g, at, s->cols, np);
   for (unsigned k = 0; k < ((spec >> 5) & 1u) + ((spec >> 6) & 1u); k++)
     op(g, VM_OP_MOV, at + np + k, scalar(g, s->cols[np].type), 0);
-  if (g->careful || take(&g->in, 2))
+  if (g->careful || fuzz_take(&g->in, 2))
     spec |= 128;
   return list << 8 | spec;
 }
 
 static void make_for(maker *g) {
-  unsigned list = take(&g->in, g->nlists), base = slot(g);
+  unsigned list = fuzz_take(&g->in, g->nlists), base = slot(g);
   unsigned sl = make_bounds(g, base, list);
   op(g, VM_OP_SEEK, base, sl, 0);
   uint32_t header = op(g, VM_OP_LOOP, g->nloops++, 0, 0);
@@ -325,7 +310,7 @@ static void make_for(maker *g) {
 
 /* first, last, count of a slice */
 static void make_edge(maker *g) {
-  unsigned list = take(&g->in, g->nlists), base = slot(g), k = take(&g->in, 3);
+  unsigned list = fuzz_take(&g->in, g->nlists), base = slot(g), k = fuzz_take(&g->in, 3);
   unsigned sl = make_bounds(g, base, list);
   if (k == 2 && schema(g, list)->nkeys) {
     op(g, VM_OP_SCOUNT, scalar(g, LS_INT), base + 4 + schema(g, list)->nkeys, sl & 0xff7f);
@@ -347,18 +332,18 @@ static void make_return(maker *g) {
 
 static void make_end(maker *g) {
   uint32_t over = op(g, VM_OP_JT, scalar(g, LS_BOOL), 0, 0);
-  unsigned k = take(&g->in, 4);
+  unsigned k = fuzz_take(&g->in, 4);
   if (k == 0)
     op(g, VM_OP_FAIL, scalar(g, LS_TEXT), 0, 0);
   else if (k == 1)
-    op(g, VM_OP_RAISE, take(&g->in, VM_NFAULTS), 0, 0);
+    op(g, VM_OP_RAISE, fuzz_take(&g->in, VM_NFAULTS), 0, 0);
   else
     make_return(g);
   land(g, over);
 }
 
 static void make_statement(maker *g) {
-  unsigned slots = g->slots, k = take(&g->in, 16);
+  unsigned slots = g->slots, k = fuzz_take(&g->in, 16);
   bool deep = g->depth >= 5 || g->slots + 1 >= SLOTS;
   if (k < 3 || (deep && k > 5))
     make_scalar(g);
@@ -387,7 +372,7 @@ static void make_statement(maker *g) {
 
 static void make_block(maker *g) {
   g->depth++;
-  for (unsigned n = take(&g->in, 4); n > 0 && g->ncode < MOST_CODE; n--)
+  for (unsigned n = fuzz_take(&g->in, 4); n > 0 && g->ncode < MOST_CODE; n--)
     make_statement(g);
   g->depth--;
 }
@@ -409,11 +394,12 @@ static void make_entry(maker *g) {
 }
 
 static void damage(maker *g) {
-  for (unsigned n = take(&g->in, 8) == 1 ? 1 + take(&g->in, 3) : 0; n > 0; n--) {
-    vm_ins *i = &g->code[(take(&g->in, 256) * 256u + take(&g->in, 256)) % g->ncode];
+  for (unsigned n = fuzz_take(&g->in, 8) == 1 ? 1 + fuzz_take(&g->in, 3) : 0; n > 0; n--) {
+    vm_ins *i = &g->code[(fuzz_take(&g->in, 256) * 256u + fuzz_take(&g->in, 256)) % g->ncode];
     uint16_t *field[4] = {&i->op, &i->a, &i->b, &i->c};
-    unsigned k = take(&g->in, 4);
-    *field[k] = (uint16_t)(take(&g->in, 2) ? *field[k] + take(&g->in, 7) - 3u : take(&g->in, 256));
+    unsigned k = fuzz_take(&g->in, 4);
+    *field[k] = (uint16_t)(fuzz_take(&g->in, 2) ? *field[k] + fuzz_take(&g->in, 7) - 3u
+                                                : fuzz_take(&g->in, 256));
   }
 }
 
@@ -436,15 +422,15 @@ static void choose_head(maker *g, unsigned f) {
   vm_param *p = vm_module_alloc(g->m, SCALARS * sizeof *p);
   vm_fn *fn = g->fn;
   fn->name = names[f];
-  fn->kind = f < 2 ? VM_FN : take(&g->in, 2) ? VM_EVENT : VM_QUERY;
-  fn->result = f < 2 ? VM_RESULT_SCALAR : (vm_result_kind)take(&g->in, 3);
-  fn->result_type = f < 2 ? LS_INT : (ls_type)take(&g->in, LS_NTYPES);
-  fn->nparams = f < 2 ? 2 : (uint16_t)take(&g->in, SCALARS + 1);
+  fn->kind = f < 2 ? VM_FN : fuzz_take(&g->in, 2) ? VM_EVENT : VM_QUERY;
+  fn->result = f < 2 ? VM_RESULT_SCALAR : (vm_result_kind)fuzz_take(&g->in, 3);
+  fn->result_type = f < 2 ? LS_INT : (ls_type)fuzz_take(&g->in, LS_NTYPES);
+  fn->nparams = f < 2 ? 2 : (uint16_t)fuzz_take(&g->in, SCALARS + 1);
   for (unsigned k = 0; k < fn->nparams; k++)
     add_param(p, k, f < 2 ? (k ? LS_REAL : LS_INT) : scalar_type(k));
   fn->params = p;
   g->may_write = f == 1 || fn->kind == VM_EVENT;
-  g->careful = take(&g->in, 4) != 0;
+  g->careful = fuzz_take(&g->in, 4) != 0;
 }
 
 static void make_result(maker *g) {
@@ -468,7 +454,7 @@ static void make_fn(maker *g, unsigned f) {
   g->fn->nparams = f < 2 ? 1 : (uint16_t)nparams;
   make_entry(g);
   g->fn->nparams = (uint16_t)nparams;
-  for (unsigned n = 1 + take(&g->in, 12); n > 0 && g->ncode < MOST_CODE; n--)
+  for (unsigned n = 1 + fuzz_take(&g->in, 12); n > 0 && g->ncode < MOST_CODE; n--)
     make_statement(g);
   make_return(g);
   damage(g);
@@ -486,7 +472,7 @@ static void make_fn(maker *g, unsigned f) {
 
 static vm_module *make_module(maker *g, ls_mem *mem) {
   g->m = vm_module_new(mem, "made");
-  unsigned nstored = 1 + take(&g->in, 3), nfns = 3 + take(&g->in, MOST_FNS - 2);
+  unsigned nstored = 1 + fuzz_take(&g->in, 3), nfns = 3 + fuzz_take(&g->in, MOST_FNS - 2);
   make_lists(g, nstored, nstored + 2 * nfns > MOST_LISTS ? MOST_LISTS : nstored + 2 * nfns);
   make_consts(g);
   make_externs(g);
@@ -500,251 +486,12 @@ static vm_module *make_module(maker *g, ls_mem *mem) {
   return g->m;
 }
 
-/* One store with its context. */
-typedef struct {
-  vm_link *link;
-  vm_context *cx;
-} world;
-
-/* What a call gave, in a form that can be compared across stores. */
-typedef struct {
-  vm_status status;
-  uint64_t work, rows, digest, value;
-  int fault, fn;
-  uint32_t pc;
-} outcome;
-
-static const char *host(void *user, vm_context *cx, unsigned number, const ls_val *args,
-                        ls_val *result) {
-  (void)user;
-  (void)cx;
-  if (number == 0)
-    result->u = args[0].u * 3 + 1;
-  return number == 0 && args[0].i == 13 ? "thirteen" : NULL;
-}
-
-static void limit(vm_context *cx) {
-  vm_limits limits = {.work = 10000, .memory = 100000, .depth = 20};
-  vm_context_limit(cx, &limits);
-  vm_context_host(cx, host, NULL);
-}
-
-/* Every list may change its layout at any time here. */
-static const ls_policy restless = {.dense_min_span = 4,
-                                   .dense_max_sparsity = 2,
-                                   .array_after_lookups = 1,
-                                   .array_min_rows = 1,
-                                   .tree_after_sorts = 1,
-                                   .bucket_rows = 2,
-                                   .bucket_max_span = 2,
-                                   .share_copy_bytes = 64};
-
-static void world_begin(world *w, vm_module *m, ls_mem *mem, const ls_policy *policy) {
-  w->link = vm_link_new(m, mem, policy);
-  w->cx = w->link ? vm_context_new(w->link) : NULL;
-  require(w->cx != NULL);
-  limit(w->cx);
-}
-
-static void world_end(world *w) {
-  vm_context_delete(w->cx);
-  vm_link_delete(w->link);
-}
-
-static ls_val choose(input *in, ls_type type, ls_texts *texts) {
-  static const char *const words[] = {"",   "a",          "b",         "zz",
-                                      "12", "1998-09-02", "h\xc3\xa9", "-1.5e3"};
-  ls_val v = {0};
-  unsigned x = take(in, 256);
-  uint32_t id = 0;
-  switch (type) {
-  case LS_INT:
-    v.i = x < 250 ? (int64_t)(x % 50) - 10 : x < 253 ? INT64_MAX - (int64_t)x : -(int64_t)x * 70000;
-    break;
-  case LS_REAL:
-    v.r = x < 250 ? (x % 20 - 5) * 0.5 : x < 253 ? 0.0 / 0.0 : -0.0;
-    break;
-  case LS_BOOL:
-    v.u = x & 1;
-    break;
-  case LS_TEXT:
-    require(ls_texts_intern(texts, words[x & 7], strlen(words[x & 7]), &id) == LS_OK);
-    v.u = id;
-    break;
-  case LS_DATE:
-    v.i = x < 250 ? 730000 + x % 10 : LS_DATE_MAX;
-    break;
-  }
-  return v;
-}
-
-static void fill_list(ls_list *l, ls_texts *texts, ls_mem *mem, input *in) {
-  ls_builder *b = ls_builder_new(l->schema, mem, texts);
-  uint64_t twice, first;
-  require(b != NULL);
-  for (unsigned n = take(in, 4) ? take(in, 40) : 0; n > 0; n--)
-    for (unsigned c = 0; c < l->schema->ncols; c++) {
-      int64_t v = choose(in, l->schema->cols[c].type, texts).i;
-      require(ls_builder_append(b, c, &v, 1) == LS_OK);
-    }
-  require(ls_builder_finish(b, l, LS_DUP_FIRST, &twice, &first) == LS_OK);
-  ls_builder_delete(b);
-}
-
-static void fill_store(world *w, ls_mem *mem, input in) {
-  ls_store *s = vm_link_store(w->link);
-  for (unsigned l = 0; l < ls_store_count(s); l++)
-    fill_list(ls_store_list(s, l), ls_store_texts(s), mem, &in);
-}
-
-static void check_list(const ls_list *l) {
-  char why[200];
-  if (!ls_list_check(l, why, sizeof why)) {
-    fprintf(stderr, "%s\n", why);
-    abort();
-  }
-}
-
-static void check_store(world *w) {
-  ls_store *s = vm_link_store(w->link);
-  for (unsigned l = 0; l < ls_store_count(s); l++)
-    check_list(ls_store_list(s, l));
-}
-
-static void take_result(vm_context *cx, vm_result *r, outcome *out) {
-  if (r->kind == VM_RESULT_ROWS) {
-    check_list(r->rows);
-    out->rows = r->rows->count;
-    out->digest = ls_list_digest(r->rows, 7);
-  } else if (r->kind == VM_RESULT_SCALAR && r->type == LS_TEXT) {
-    size_t len;
-    const char *bytes = ls_texts_get(vm_context_texts(cx), (uint32_t)r->value.u, &len);
-    for (size_t k = 0; k < len; k++)
-      out->value = out->value * 31 + (unsigned char)bytes[k];
-  } else if (r->kind == VM_RESULT_SCALAR) {
-    out->value = r->value.u;
-  }
-  vm_result_release(r);
-}
-
-static outcome call(vm_context *cx, const vm_module *m, unsigned fn, input in) {
-  ls_val args[SCALARS] = {{0}};
-  vm_result r = {.kind = VM_RESULT_NONE};
-  vm_context_reset_texts(cx);
-  for (unsigned k = 0; k < m->fns[fn].nparams; k++)
-    args[k] = choose(&in, m->fns[fn].params[k].type, vm_context_texts(cx));
-  outcome out = {.status = vm_call(cx, fn, args, &r)};
-  out.work = vm_context_work(cx);
-  if (out.status == VM_OK) {
-    take_result(cx, &r, &out);
-  } else if (out.status == VM_FAULTED) {
-    const vm_fault *f = vm_context_fault(cx);
-    out.fault = f->kind;
-    out.fn = f->fn;
-    out.pc = f->pc;
-  }
-  return out;
-}
-
-static void same(const vm_module *m, unsigned fn, outcome a, outcome b) {
-  if (a.status == b.status && a.work == b.work && a.rows == b.rows && a.digest == b.digest &&
-      a.value == b.value && a.fault == b.fault && a.fn == b.fn && a.pc == b.pc)
-    return;
-  fprintf(stderr, "function %s differs\n", m->fns[fn].name);
-  for (unsigned k = 0; k < 2; k++) {
-    const outcome *o = k ? &b : &a;
-    fprintf(stderr, "  status %d work %llu rows %llu digest %llx value %llx fault %d at %d:%u\n",
-            o->status, (unsigned long long)o->work, (unsigned long long)o->rows,
-            (unsigned long long)o->digest, (unsigned long long)o->value, o->fault, o->fn, o->pc);
-  }
-  abort();
-}
-
-/* The same call on both stores. */
-static void call_both(world *w, const vm_module *m, unsigned fn, input in) {
-  uint64_t before = ls_store_digest(vm_link_store(w[0].link));
-  outcome a = call(w[0].cx, m, fn, in), b = call(w[1].cx, m, fn, in);
-  uint64_t after = ls_store_digest(vm_link_store(w[0].link));
-  same(m, fn, a, b);
-  require(a.status == VM_OK || a.status == VM_FAULTED);
-  require(after == ls_store_digest(vm_link_store(w[1].link)));
-  if (a.status == VM_FAULTED || m->fns[fn].kind == VM_QUERY)
-    require(before == after);
-  check_store(&w[0]);
-  check_store(&w[1]);
-}
-
-/* Queries on a snapshot and on its store; and the snapshot stays what it was. */
-static void call_snapshot(world *w, const vm_module *m, input *in) {
-  ls_snapshot *snap = ls_snapshot_take(vm_link_store(w->link));
-  require(snap != NULL);
-  uint64_t digest = ls_snapshot_digest(snap);
-  vm_context *cx = vm_context_on(w->link, snap);
-  require(cx != NULL && digest == ls_store_digest(vm_link_store(w->link)));
-  limit(cx);
-  outcome early[MOST_FNS];
-  for (unsigned fn = 0; fn < m->nfns; fn++)
-    if (m->fns[fn].kind == VM_QUERY)
-      same(m, fn, early[fn] = call(cx, m, fn, *in), call(w->cx, m, fn, *in));
-  for (unsigned fn = 0; fn < m->nfns; fn++)
-    if (m->fns[fn].kind != VM_QUERY)
-      call(w->cx, m, fn, *in);
-  for (unsigned fn = 0; fn < m->nfns; fn++)
-    if (m->fns[fn].kind == VM_QUERY)
-      same(m, fn, early[fn], call(cx, m, fn, *in));
-  require(ls_snapshot_digest(snap) == digest);
-  vm_context_delete(cx);
-  ls_snapshot_release(snap);
-}
-
-static bool print_piece(void *user, const char *bytes, size_t len) {
-  (void)user;
-  return fwrite(bytes, 1, len, stderr) == len;
-}
-
-static void run(vm_module *m, ls_mem *mem, input *in) {
-  world w[2];
-  ls_policy policy = restless;
-  policy.stress_seed = take(in, 4) ? take(in, 256) : 0;
-  world_begin(&w[0], m, mem, NULL);
-  world_begin(&w[1], m, mem, &policy);
-  if (getenv("FUZZ_SHOW"))
-    vm_disasm(m, -1, print_piece, NULL);
-  fill_store(&w[0], mem, *in);
-  fill_store(&w[1], mem, *in);
-  for (unsigned n = 0; n < 6; n++) {
-    unsigned fn = take(in, 16) % m->nfns;
-    call_both(w, m, n < m->nfns ? n : fn, *in);
-    for (unsigned k = take(in, 8); k > 0; k--)
-      take(in, 2);
-    if (n == 2)
-      call_snapshot(&w[take(in, 2)], m, in);
-    if (n == 2 &&
-        ls_store_digest(vm_link_store(w[0].link)) != ls_store_digest(vm_link_store(w[1].link)))
-      break; /* the snapshot's calls changed one of them */
-  }
-  world_end(&w[0]);
-  world_end(&w[1]);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static maker g; /* large */
   ls_mem *mem = ls_mem_new(NULL);
-  ls_mem_stats stats;
-  vm_error err = {0};
-  require(mem != NULL);
+  fuzz_require(mem != NULL);
   memset(&g, 0, sizeof g);
-  g.in = (input){data, data + size};
-  vm_module *m = make_module(&g, mem);
-  ls_status status = vm_verify(m, &err);
-  require(status == LS_OK || (status == LS_UNSUITABLE && err.message[0]));
-  if (status == LS_OK)
-    run(m, mem, &g.in);
-  else if (getenv("FUZZ_SHOW"))
-    fprintf(stderr, "refused: %s\n", err.message);
-  vm_module_release(m);
-  ls_mem_read_stats(mem, &stats);
-  require(stats.live_bytes == 0);
-  ls_mem_delete(mem);
+  g.in = (fuzz_input){data, data + size};
+  fuzz_take_module(make_module(&g, mem), mem, &g.in);
   return 0;
 }

@@ -161,7 +161,8 @@ static bool cover_complete(const world_cover *v) {
         all = missing("width", world_types[t], said);
     }
   }
-  if (!v->rolled_back || !v->snapshots_checked || !v->loops_reseated || !v->big_worlds) {
+  if (!v->rolled_back || !v->snapshots_checked || !v->loops_reseated || !v->big_worlds ||
+      !v->deep_worlds) {
     all = missing("rollback, snapshot, loop or big world", "", "");
   }
   return all;
@@ -173,9 +174,9 @@ static void cover_print(const world_cover *v, double seconds) {
     for (unsigned l = 0; l < LS_NLAYOUTS; l++)
       per_layout[l] += v->op[op][l];
   }
-  printf("%" PRIu64 " operations, %" PRIu64 " worlds (%" PRIu64 " big), %" PRIu64 " lists, %" PRIu64
-         " checks, %.1f s; applied:",
-         v->steps, v->worlds, v->big_worlds, v->lists, v->checks, seconds);
+  printf("%" PRIu64 " operations, %" PRIu64 " worlds (%" PRIu64 " big, %" PRIu64 " deep), %" PRIu64
+         " lists, %" PRIu64 " checks, %.1f s; applied:",
+         v->steps, v->worlds, v->big_worlds, v->deep_worlds, v->lists, v->checks, seconds);
   for (unsigned l = 0; l < LS_NLAYOUTS; l++) {
     printf(" %s %" PRIu64, ls_layout_name((ls_layout)l), per_layout[l]);
   }

@@ -227,6 +227,14 @@ START_TEST(a_write_copies_one_path) {
   ls_mem_read_stats(mem, &after);
   ck_assert_uint_le(after.allocs - before.allocs, 2 * (l->u.tree.height + 1));
   ls_list_delete(share);
+  /* alone again, it copies nothing */
+  ls_mem_read_stats(mem, &before);
+  for (unsigned i = 0; i < 100000; i += 50) {
+    ck_assert_int_eq(ls_list_find(l, NULL, &(ls_val){.i = i}, &h), LS_OK);
+    ck_assert_int_eq(ls_list_set(l, NULL, &h, 1, (ls_val){.i = 9}), LS_OK);
+  }
+  ls_mem_read_stats(mem, &after);
+  ck_assert_uint_eq(after.allocs, before.allocs);
   ls_list_delete(l);
 }
 END_TEST

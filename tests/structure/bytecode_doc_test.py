@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the tables in docs/bytecode.md are those of vm/*.def, and that its example assembles.
+"""Checks that the tables in docs/bytecode.md are those of vm/*.def.
 
 usage: tests/structure/bytecode_doc_test.py [--fix]      --fix writes the tables anew
 """

@@ -1,5 +1,6 @@
 /* Assembly text: round trips with modules and bytes, what it refuses and where. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -339,6 +340,30 @@ START_TEST(errors_have_a_place) {
 }
 END_TEST
 
+/* The module between the first line that begins like this and the next empty line. */
+static char *page_example(const char *begin) {
+  const char *root = getenv("SRC");
+  char path[4096], *text = calloc(1, 1 << 16), *example = calloc(1, 1 << 16);
+  snprintf(path, sizeof path, "%s/docs/bytecode.md", root ? root : ".");
+  FILE *file = fopen(path, "r");
+  ck_assert(text && example && file);
+  size_t n = fread(text, 1, (1 << 16) - 1, file);
+  fclose(file);
+  char *at = strstr(text, begin);
+  ck_assert(at && n > 0);
+  char *end = strstr(at, "\n\n");
+  memcpy(example, at, (size_t)(end - at));
+  free(text);
+  return example;
+}
+
+START_TEST(the_example_of_the_page_assembles) {
+  char *example = page_example("    list items (");
+  round_trip(example);
+  free(example);
+}
+END_TEST
+
 /* The text may be cut anywhere: refused or accepted, never read past its end. */
 START_TEST(cut_texts_do_no_harm) {
   size_t len = strlen(assemble_sample);
@@ -395,6 +420,7 @@ int main(void) {
                                 a_writer_may_stop,
                                 wrong_text_is_refused,
                                 errors_have_a_place,
+                                the_example_of_the_page_assembles,
                                 cut_texts_do_no_harm,
                                 memory_may_run_out};
   Suite *suite = suite_create("asm");

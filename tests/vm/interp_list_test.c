@@ -392,9 +392,9 @@ END_TEST
   "  jmp rows\n"                                                                                   \
   "made:\n"
 
-#define GRID_FN(name, params, loops, g)                                                             \
+#define GRID_FN(name, params, loops, g)                                                            \
   "query " name "(" params "): int {\n"                                                            \
-  "  regs 60 loops " loops " lists g#" g "\n"                                                            \
+  "  regs 60 loops " loops " lists g#" g "\n"                                                      \
   "  ldk r40, zero @1:1\n" GRID
 
 /* Sum of 100 * v + 1 over a slice whose bounds are in r16 and on. */
@@ -414,20 +414,19 @@ END_TEST
   "  retv r50\n"                                                                                   \
   "}\n"
 
-static const char grid[] =
-    "const zero date \"0001-01-01\"\n"
-    /* one for each function */
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
-    "local g (a: int, b: date, v: int) key (a, b)\n"
+static const char grid[] = "const zero date \"0001-01-01\"\n"
+                           /* one for each function */
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
+                           "local g (a: int, b: date, v: int) key (a, b)\n"
     /* clang-format off */
     GRID_FN("all", "", "3", "0") GRID_SUM("0")
     GRID_FN("all_tracked", "", "3", "1") GRID_SUM("0 tracked")
@@ -442,46 +441,45 @@ static const char grid[] =
     GRID_FN("one", "a: int, b: date", "3", "8") "  mov r16, r0\n  mov r17, r1\n" GRID_SUM("2")
     /* clang-format on */
     /* counts, first and last of a slice with prefix and bounds */
-    GRID_FN("facts", "a: int, lo: date, hi: date", "2", "9")
-    "  mov r16, r0\n"
-    "  mov r17, r1\n"
-    "  mov r18, r2\n"
-    "  scount r50, r16, g[1 lo hi] @2:1\n"
-    "  ldi r51, 10000\n"
-    "  imul r50, r50, r51\n"
-    "  firstj r10, g[1 lo hi tracked], none\n"
-    "  get r52, r10, g.v\n"
-    "  ldi r51, 100\n"
-    "  imul r52, r52, r51\n"
-    "  iadd r50, r50, r52\n"
-    "  lastj r10, g[1 lo hi], none\n"
-    "  get r52, r10, g.v\n"
-    "  iadd r50, r50, r52\n"
-    "none:\n"
-    "  retv r50\n"
-    "}\n"
+    GRID_FN("facts", "a: int, lo: date, hi: date", "2",
+            "9") "  mov r16, r0\n"
+                 "  mov r17, r1\n"
+                 "  mov r18, r2\n"
+                 "  scount r50, r16, g[1 lo hi] @2:1\n"
+                 "  ldi r51, 10000\n"
+                 "  imul r50, r50, r51\n"
+                 "  firstj r10, g[1 lo hi tracked], none\n"
+                 "  get r52, r10, g.v\n"
+                 "  ldi r51, 100\n"
+                 "  imul r52, r52, r51\n"
+                 "  iadd r50, r50, r52\n"
+                 "  lastj r10, g[1 lo hi], none\n"
+                 "  get r52, r10, g.v\n"
+                 "  iadd r50, r50, r52\n"
+                 "none:\n"
+                 "  retv r50\n"
+                 "}\n"
     /* find by both keys; has; erase; count */
-    GRID_FN("find", "a: int, b: date", "2", "10")
-    "  mov r12, r0\n"
-    "  mov r13, r1\n"
-    "  find r10, g @2:1\n"
-    "  get r50, r10, g.v\n"
-    "  mov r20, r0\n"
-    "  mov r21, r1\n"
-    "  erase r20, g\n"
-    "  has r51, r20, g\n"
-    "  jt r51, wrong\n"
-    "  scount r52, r20, g[1]\n"
-    "  count r53, g\n"
-    "  ldi r51, 1000\n"
-    "  imul r50, r50, r51\n"
-    "  imul r52, r52, r51\n"
-    "  iadd r50, r50, r52\n"
-    "  iadd r50, r50, r53\n"
-    "  retv r50\n"
-    "wrong:\n"
-    "  raise missing\n"
-    "}\n";
+    GRID_FN("find", "a: int, b: date", "2", "10") "  mov r12, r0\n"
+                                                  "  mov r13, r1\n"
+                                                  "  find r10, g @2:1\n"
+                                                  "  get r50, r10, g.v\n"
+                                                  "  mov r20, r0\n"
+                                                  "  mov r21, r1\n"
+                                                  "  erase r20, g\n"
+                                                  "  has r51, r20, g\n"
+                                                  "  jt r51, wrong\n"
+                                                  "  scount r52, r20, g[1]\n"
+                                                  "  count r53, g\n"
+                                                  "  ldi r51, 1000\n"
+                                                  "  imul r50, r50, r51\n"
+                                                  "  imul r52, r52, r51\n"
+                                                  "  iadd r50, r50, r52\n"
+                                                  "  iadd r50, r50, r53\n"
+                                                  "  retv r50\n"
+                                                  "wrong:\n"
+                                                  "  raise missing\n"
+                                                  "}\n";
 
 static int64_t sum_of(int from, int to) {
   int64_t sum = 0;
@@ -624,7 +622,7 @@ static int64_t model_go(int drop, int add) {
 
 START_TEST(lists_that_change) {
   open_with(changing, _i);
-  static const int moves[][2] = {{10, 5}, {0, 0},  {-10, 1}, {20, 30},  {0, 3},
+  static const int moves[][2] = {{10, 5}, {0, 0},  {-10, 1}, {20, 30},   {0, 3},
                                  {5, 5},  {10, 0}, {0, -5},  {-20, 150}, {1000, 110}};
   for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
     ck_assert_int_eq(run_int(&r, "go", ARGS(INT(moves[i][0]), INT(moves[i][1]))),
@@ -644,7 +642,8 @@ START_TEST(wide_lists) {
   at += sprintf(at, ")\nlocal k (c0: int");
   for (int i = 1; i < 40; i++)
     at += sprintf(at, ", c%d: int", i);
-  at += sprintf(at, ") key (c0)\nquery go(n: int): int {\n  regs 90 lists w, k\n  new w\n  new k\n");
+  at +=
+      sprintf(at, ") key (c0)\nquery go(n: int): int {\n  regs 90 lists w, k\n  new w\n  new k\n");
   for (int i = 0; i < 40; i++)
     at += sprintf(at, "  ldi r%d, %d\n", 10 + i, i * 100000);
   sprintf(at, "  add r10, w\n  put r10, k\n  ldi r1, 0\n  row r2, r1, w\n  get r3, r2, w.c30\n"
@@ -659,61 +658,60 @@ START_TEST(wide_lists) {
 END_TEST
 
 /* Bools and ints of every width, and reals that are NaN or -0. */
-static const char widths[] =
-    "local s (k: int, v: int, b: bool, x: real) key (k)\n"
-    "local q (v: int, b: bool, x: real)\n"
-    "query go(v: int, b: bool, x: real): int {\n"
-    "  regs 40 lists s, q\n"
-    "  new s\n"
-    "  new q\n"
-    "  ldi r10, 3\n"
-    "  ldi r11, 0\n"
-    "  ldb r12, 0\n"
-    "  bif r13, real_i, r11\n"
-    "  put r10, s\n"
-    "  add r11, q\n"
-    "  ldi r22, 3\n"
-    "  find r20, s\n"
-    "  set r20, r0, s.v\n"
-    "  set r20, r1, s.b\n"
-    "  set r20, r2, s.x\n"
-    "  ldi r14, 0\n"
-    "  row r15, r14, q\n"
-    "  set r15, r0, q.v\n"
-    "  set r15, r1, q.b\n"
-    "  set r15, r2, q.x\n"
-    "  find r20, s\n"
-    "  get r30, r20, s.v\n"
-    "  get r31, r15, q.v\n"
-    "  ieq r32, r30, r31\n"
-    "  jf r32, wrong\n"
-    "  ieq r32, r30, r0\n"
-    "  jf r32, wrong\n"
-    "  get r30, r20, s.b\n"
-    "  get r31, r15, q.b\n"
-    "  ieq r32, r30, r31\n"
-    "  jf r32, wrong\n"
-    "  ieq r32, r30, r1\n"
-    "  jf r32, wrong\n"
-    "  get r30, r20, s.x\n"
-    "  get r31, r15, q.x\n"
-    "  req r33, r30, r31\n"
-    "  req r34, r30, r2\n"
-    "  ieq r32, r33, r34\n"
-    "  jf r32, wrong\n"
-    "  ldi r35, 0\n"
-    "  jf r33, no\n"
-    "  ldi r35, 1\n"
-    "no:\n"
-    "  retv r35\n"
-    "wrong:\n"
-    "  raise conversion\n"
-    "}\n";
+static const char widths[] = "local s (k: int, v: int, b: bool, x: real) key (k)\n"
+                             "local q (v: int, b: bool, x: real)\n"
+                             "query go(v: int, b: bool, x: real): int {\n"
+                             "  regs 40 lists s, q\n"
+                             "  new s\n"
+                             "  new q\n"
+                             "  ldi r10, 3\n"
+                             "  ldi r11, 0\n"
+                             "  ldb r12, 0\n"
+                             "  bif r13, real_i, r11\n"
+                             "  put r10, s\n"
+                             "  add r11, q\n"
+                             "  ldi r22, 3\n"
+                             "  find r20, s\n"
+                             "  set r20, r0, s.v\n"
+                             "  set r20, r1, s.b\n"
+                             "  set r20, r2, s.x\n"
+                             "  ldi r14, 0\n"
+                             "  row r15, r14, q\n"
+                             "  set r15, r0, q.v\n"
+                             "  set r15, r1, q.b\n"
+                             "  set r15, r2, q.x\n"
+                             "  find r20, s\n"
+                             "  get r30, r20, s.v\n"
+                             "  get r31, r15, q.v\n"
+                             "  ieq r32, r30, r31\n"
+                             "  jf r32, wrong\n"
+                             "  ieq r32, r30, r0\n"
+                             "  jf r32, wrong\n"
+                             "  get r30, r20, s.b\n"
+                             "  get r31, r15, q.b\n"
+                             "  ieq r32, r30, r31\n"
+                             "  jf r32, wrong\n"
+                             "  ieq r32, r30, r1\n"
+                             "  jf r32, wrong\n"
+                             "  get r30, r20, s.x\n"
+                             "  get r31, r15, q.x\n"
+                             "  req r33, r30, r31\n"
+                             "  req r34, r30, r2\n"
+                             "  ieq r32, r33, r34\n"
+                             "  jf r32, wrong\n"
+                             "  ldi r35, 0\n"
+                             "  jf r33, no\n"
+                             "  ldi r35, 1\n"
+                             "no:\n"
+                             "  retv r35\n"
+                             "wrong:\n"
+                             "  raise conversion\n"
+                             "}\n";
 
 START_TEST(values_of_all_widths) {
   open_with(widths, _i);
-  static const int64_t ints[] = {0,      255,        256,        65535, 65536, UINT32_MAX,
-                                 1L << 32, INT64_MAX, INT64_MIN, -1};
+  static const int64_t ints[] = {0,          255,      256,       65535,     65536,
+                                 UINT32_MAX, 1L << 32, INT64_MAX, INT64_MIN, -1};
   const double reals[] = {0.0, -0.0, 1.5, -1e300, 5e-324};
   for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
     for (size_t k = 0; k < sizeof reals / sizeof *reals; k++)

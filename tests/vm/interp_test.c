@@ -172,8 +172,8 @@ START_TEST(comparisons) {
 END_TEST
 
 START_TEST(comparisons_of_texts) {
-  static const char *const texts[] = {"", "a", "ab", "b", "\u00e9", "abcdefghijklmnop",
-                                      "abcdefghijklmnoq"};
+  static const char *const texts[] = {
+      "", "a", "ab", "b", "\u00e9", "abcdefghijklmnop", "abcdefghijklmnoq"};
   static const char *const ops[] = {"teq", "tne", "tlt", "tle"};
   char text[1024];
   for (int op = 0; op < 4; op++) {
@@ -182,7 +182,10 @@ START_TEST(comparisons_of_texts) {
     for (int i = 0; i < 7; i++)
       for (int j = 0; j < 7; j++) {
         int order = strcmp(texts[i], texts[j]);
-        int expected = op == 0 ? order == 0 : op == 1 ? order != 0 : op == 2 ? order < 0 : order <= 0;
+        int expected = op == 0   ? order == 0
+                       : op == 1 ? order != 0
+                       : op == 2 ? order < 0
+                                 : order <= 0;
         size_t shorter = strlen(texts[i]) < strlen(texts[j]) ? strlen(texts[i]) : strlen(texts[j]);
         ls_val a = run_text(&r, texts[i]), b = run_text(&r, texts[j]);
         ck_assert_int_eq(run_int(&r, "value", ARGS(a, b)), expected);

@@ -174,9 +174,9 @@ START_TEST(reals_parse_edges) {
   memcpy(halfway + 852, "1e0", 4);
   parses(halfway);
   double v;
-  static const char *const wrong[] = {"",     "-",      "+1",    ".5",     "5.",  "1e",  "1e+",
-                                      " 1",   "1 ",     "1,5",   "0x10",   "1_0", "NaN", "infinity",
-                                      "-nan", "1e400", "1.e5",  "1e1.5", "--1", "1-",  "1e-"};
+  static const char *const wrong[] = {"",     "-",     "+1",   ".5",    "5.",  "1e",  "1e+",
+                                      " 1",   "1 ",    "1,5",  "0x10",  "1_0", "NaN", "infinity",
+                                      "-nan", "1e400", "1.e5", "1e1.5", "--1", "1-",  "1e-"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     ck_assert_msg(!vm_text_to_real(wrong[i], strlen(wrong[i]), &v), "%s", wrong[i]);
 }
@@ -212,8 +212,18 @@ START_TEST(ints_both_ways) {
     ck_assert(vm_text_to_int(out, n, &v) && v == same[i].v);
   }
   ck_assert(vm_text_to_int("-007", 4, &v) && v == -7);
-  static const char *const wrong[] = {"", "-", "+1", "1 ", " 1", "1.0", "0x1", "1e2", "--1", "a",
-                                      "9223372036854775808", "-9223372036854775809",
+  static const char *const wrong[] = {"",
+                                      "-",
+                                      "+1",
+                                      "1 ",
+                                      " 1",
+                                      "1.0",
+                                      "0x1",
+                                      "1e2",
+                                      "--1",
+                                      "a",
+                                      "9223372036854775808",
+                                      "-9223372036854775809",
                                       "99999999999999999999999"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     ck_assert_msg(!vm_text_to_int(wrong[i], strlen(wrong[i]), &v), "%s", wrong[i]);
@@ -233,9 +243,17 @@ START_TEST(dates_both_ways) {
   ck_assert_str_eq(last, "9999-12-31");
   vm_text_from_date(0, out);
   ck_assert_mem_eq(out, "0001-01-01", 10);
-  static const char *const wrong[] = {"1998-9-2",    "1998-09-31", "1998-02-29", "1900-02-29",
-                                      "0000-01-01",  "1998/09/02", "1998-09-0x", "98-09-02",
-                                      "1998-09-02 ", "-998-09-02", ""};
+  static const char *const wrong[] = {"1998-9-2",
+                                      "1998-09-31",
+                                      "1998-02-29",
+                                      "1900-02-29",
+                                      "0000-01-01",
+                                      "1998/09/02",
+                                      "1998-09-0x",
+                                      "98-09-02",
+                                      "1998-09-02 ",
+                                      "-998-09-02",
+                                      ""};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     ck_assert_msg(!vm_text_to_date(wrong[i], strlen(wrong[i]), &v), "%s", wrong[i]);
   ck_assert(vm_text_to_date("2000-02-29", 10, &v));
@@ -252,14 +270,14 @@ START_TEST(utf8_is_checked) {
   ck_assert_uint_eq(first_bad("plain ascii, longer than eight"), SIZE_MAX);
   ck_assert_uint_eq(first_bad("h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80"), SIZE_MAX);
   ck_assert_uint_eq(first_bad("\xef\xbf\xbf\xf4\x8f\xbf\xbf\xed\x9f\xbf\xee\x80\x80"), SIZE_MAX);
-  ck_assert_uint_eq(first_bad("12345678\x80"), 8);       /* stray continuation */
-  ck_assert_uint_eq(first_bad("a\xc0\x80"), 1);          /* overlong */
-  ck_assert_uint_eq(first_bad("a\xe0\x9f\xbf"), 1);      /* overlong */
-  ck_assert_uint_eq(first_bad("a\xf0\x8f\xbf\xbf"), 1);  /* overlong */
-  ck_assert_uint_eq(first_bad("a\xed\xa0\x80"), 1);      /* surrogate */
-  ck_assert_uint_eq(first_bad("a\xf4\x90\x80\x80"), 1);  /* past the end */
+  ck_assert_uint_eq(first_bad("12345678\x80"), 8);      /* stray continuation */
+  ck_assert_uint_eq(first_bad("a\xc0\x80"), 1);         /* overlong */
+  ck_assert_uint_eq(first_bad("a\xe0\x9f\xbf"), 1);     /* overlong */
+  ck_assert_uint_eq(first_bad("a\xf0\x8f\xbf\xbf"), 1); /* overlong */
+  ck_assert_uint_eq(first_bad("a\xed\xa0\x80"), 1);     /* surrogate */
+  ck_assert_uint_eq(first_bad("a\xf4\x90\x80\x80"), 1); /* past the end */
   ck_assert_uint_eq(first_bad("a\xf5\x80\x80\x80"), 1);
-  ck_assert_uint_eq(first_bad("ab\xe2\x82"), 2);         /* cut */
+  ck_assert_uint_eq(first_bad("ab\xe2\x82"), 2); /* cut */
   ck_assert_uint_eq(first_bad("ab\xe2\x82z"), 2);
   ck_assert(vm_text_valid("a\0b", 3, NULL));
 }

@@ -14,7 +14,8 @@ struct lang_chunk {
 static lang_chunk *add_chunk(lang_cx *cx, size_t need) {
   size_t bytes = need > CHUNK_BYTES - ALIGN ? need + sizeof(lang_chunk) + ALIGN : CHUNK_BYTES;
   lang_chunk *c = ls_mem_zalloc(cx->mem, bytes);
-  if (!c) return NULL;
+  if (!c)
+    return NULL;
   c->bytes = bytes;
   c->used = (sizeof(lang_chunk) + ALIGN - 1) / ALIGN * ALIGN;
   c->next = cx->chunks;
@@ -25,7 +26,8 @@ static lang_chunk *add_chunk(lang_cx *cx, size_t need) {
 void *lang_alloc(lang_cx *cx, size_t bytes) {
   lang_chunk *c = cx->chunks;
   size_t need = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-  if (!c || c->bytes - c->used < need) c = add_chunk(cx, need + ALIGN * 2);
+  if (!c || c->bytes - c->used < need)
+    c = add_chunk(cx, need + ALIGN * 2);
   if (!c) {
     cx->nomem = true;
     return NULL;
@@ -68,7 +70,8 @@ static bool grow_names(lang_cx *cx) {
 
 static uint32_t hash_bytes(const char *bytes, uint32_t len) {
   uint32_t h = 2166136261u;
-  for (uint32_t i = 0; i < len; i++) h = (h ^ (uint8_t)bytes[i]) * 16777619u;
+  for (uint32_t i = 0; i < len; i++)
+    h = (h ^ (uint8_t)bytes[i]) * 16777619u;
   return h ^ h >> 15;
 }
 
@@ -77,13 +80,16 @@ lang_name *lang_intern(lang_cx *cx, const char *bytes, uint32_t len) {
   if (cx->nbuckets) {
     lang_name *name = cx->names[h & (cx->nbuckets - 1)];
     for (; name; name = name->chain) {
-      if (name->hash == h && name->len == len && memcmp(name->text, bytes, len) == 0) return name;
+      if (name->hash == h && name->len == len && memcmp(name->text, bytes, len) == 0)
+        return name;
     }
   }
-  if (cx->nnames >= cx->nbuckets && !grow_names(cx)) return NULL;
+  if (cx->nnames >= cx->nbuckets && !grow_names(cx))
+    return NULL;
   lang_name *name = lang_alloc(cx, sizeof *name);
   char *text = lang_alloc(cx, (size_t)len + 1);
-  if (!name || !text) return NULL;
+  if (!name || !text)
+    return NULL;
   memcpy(text, bytes, len);
   name->text = text;
   name->len = len;

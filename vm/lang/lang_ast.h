@@ -52,12 +52,12 @@ struct lang_sym {
   lang_span at;
   lang_sym *outer;  /* declared before it in the function */
   lang_sym *hidden; /* what the name stood for before */
-  lang_list *list; /* SYM_LIST; SYM_ROW: the list it is a row of */
-  lang_fn *fn;     /* SYM_FN, SYM_EXTERN */
-  ls_val value;    /* konst, except text */
+  lang_list *list;  /* SYM_LIST; SYM_ROW: the list it is a row of */
+  lang_fn *fn;      /* SYM_FN, SYM_EXTERN */
+  ls_val value;     /* konst, except text */
   const char *text;
   uint32_t text_len;
-  uint16_t reg;          /* emitter */
+  uint16_t reg;         /* emitter */
   struct lang_row *row; /* emitter */
 };
 
@@ -88,9 +88,9 @@ struct lang_list {
   uint16_t ncols, nkeys;
   lang_column *cols; /* as declared */
   lang_key *keys;
-  uint16_t *places;      /* checked: declared position -> place in the schema */
-  lang_column **schema;  /* checked: place -> column */
-  uint32_t number;       /* stored: among the stored; else in the module, once used */
+  uint16_t *places;       /* checked: declared position -> place in the schema */
+  lang_column **schema;   /* checked: place -> column */
+  uint32_t number;        /* stored: among the stored; else in the module, once used */
   const lang_fn *slot_fn; /* emitter: the function that `slot` is of */
   uint16_t slot;
 };
@@ -133,10 +133,10 @@ struct lang_fn {
   /* checked */
   lang_sym **param_syms;
   lang_call *calls, *callers;
-  uint64_t *writes;     /* a bit for each stored list it may change, itself or through calls */
-  lang_span write_at;   /* the first statement of its own that changes a stored list */
+  uint64_t *writes;   /* a bit for each stored list it may change, itself or through calls */
+  lang_span write_at; /* the first statement of its own that changes a stored list */
   lang_list *write_list;
-  lang_fn *impure;      /* an impure extern that it reaches, or NULL */
+  lang_fn *impure; /* an impure extern that it reaches, or NULL */
   bool queued;
   lang_span emit_at, return_at, bare_at; /* first `emit`, `return L`, `return`; line 0: none */
 };
@@ -177,13 +177,13 @@ typedef enum {
 
 struct lang_expr {
   uint8_t kind;
-  uint8_t op;    /* lang_binary */
-  uint8_t type;  /* ls_type, LANG_NONE or LANG_BAD; checked, except of constants */
-  bool konst;    /* has a value known now (value, text); checked, except of constants */
-  bool paren;    /* was written in parentheses */
-  bool negated;  /* EXPR_IN */
-  bool huge;     /* the int literal 2^63, which must be negated */
-  uint8_t bif;   /* EXPR_CALL: vm_builtin + 1, or 0; checked */
+  uint8_t op;      /* lang_binary */
+  uint8_t type;    /* ls_type, LANG_NONE or LANG_BAD; checked, except of constants */
+  bool konst;      /* has a value known now (value, text); checked, except of constants */
+  bool paren;      /* was written in parentheses */
+  bool negated;    /* EXPR_IN */
+  bool huge;       /* the int literal 2^63, which must be negated */
+  uint8_t bif;     /* EXPR_CALL: vm_builtin + 1, or 0; checked */
   uint16_t height; /* of the tree */
   uint16_t nargs;
   uint16_t column; /* EXPR_FIELD: place in the schema; checked */

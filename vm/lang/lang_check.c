@@ -10,14 +10,18 @@ const char *lang_type_text(unsigned type) {
 
 static const char *kind_text(const lang_sym *sym) {
   switch ((lang_sym_kind)sym->kind) {
-  case SYM_LIST: return "a list";
+  case SYM_LIST:
+    return "a list";
   case SYM_FN:
     return sym->fn->kind == VM_FN ? "a fn" : sym->fn->kind == VM_QUERY ? "a query" : "an event";
-  case SYM_EXTERN: return "an extern fn";
-  case SYM_ROW: return "a row";
+  case SYM_EXTERN:
+    return "an extern fn";
+  case SYM_ROW:
+    return "a row";
   case SYM_LET:
   case SYM_VAR:
-  case SYM_BAD: break;
+  case SYM_BAD:
+    break;
   }
   return "a value";
 }
@@ -26,13 +30,15 @@ static const char *kind_text(const lang_sym *sym) {
 
 /* Inside functions the names of queries and events mean nothing, and are free. */
 static bool is_free(const lang_checker *c, const lang_sym *sym) {
-  if (!sym || sym->kind == SYM_BAD) return true;
+  if (!sym || sym->kind == SYM_BAD)
+    return true;
   return c->fn && sym->kind == SYM_FN && sym->fn->kind != VM_FN;
 }
 
 lang_sym *lang_declare(lang_checker *c, lang_sym_kind kind, lang_name *name, lang_span at) {
   lang_sym *sym = lang_alloc(c->cx, sizeof *sym);
-  if (!sym) return NULL;
+  if (!sym)
+    return NULL;
   lang_sym *before = name->sym;
   if (!is_free(c, before)) {
     lang_error *e = lang_complain(c->cx, at, "`%s` is already %s, declared in line %u", name->text,
@@ -59,18 +65,21 @@ void lang_undeclare(lang_checker *c, lang_sym *until) {
 
 static void forget_bad(lang_checker *c) {
   for (; c->bad; c->bad = c->bad->outer) {
-    if (c->bad->name->sym == c->bad) c->bad->name->sym = NULL;
+    if (c->bad->name->sym == c->bad)
+      c->bad->name->sym = NULL;
   }
 }
 
 lang_sym *lang_look_up(lang_checker *c, lang_name *name, lang_span at, const char *what,
                        bool (*fits)(const lang_sym *sym)) {
   lang_sym *sym = name->sym;
-  if (sym) return sym->kind == SYM_BAD ? NULL : sym;
+  if (sym)
+    return sym->kind == SYM_BAD ? NULL : sym;
   lang_error *e = lang_complain(c->cx, at, "there is no %s `%s`", what, name->text);
   lang_hint_name(c->cx, e, name, fits);
   sym = lang_alloc(c->cx, sizeof *sym);
-  if (!sym) return NULL;
+  if (!sym)
+    return NULL;
   sym->kind = SYM_BAD;
   sym->name = name;
   sym->outer = c->bad;
@@ -83,7 +92,8 @@ lang_sym *lang_look_up(lang_checker *c, lang_name *name, lang_span at, const cha
 
 lang_column *lang_find_column(const lang_list *list, const lang_name *name) {
   for (lang_column *col = list->cols; col; col = col->next) {
-    if (col->name == name) return col;
+    if (col->name == name)
+      return col;
   }
   return NULL;
 }
@@ -91,24 +101,27 @@ lang_column *lang_find_column(const lang_list *list, const lang_name *name) {
 static void hint_column(lang_error *e, const lang_list *list, const lang_name *name) {
   const char *names[LS_MAX_COLS];
   unsigned n = 0;
-  for (lang_column *col = list->cols; col; col = col->next) names[n++] = col->name->text;
+  for (lang_column *col = list->cols; col; col = col->next)
+    names[n++] = col->name->text;
   lang_hint_word(e, name->text, names, n);
 }
 
 lang_column *lang_want_column(lang_checker *c, const lang_list *list, lang_name *name,
                               lang_span at) {
   lang_column *col = lang_find_column(list, name);
-  if (col) return col;
-  hint_column(lang_complain(c->cx, at, "the list `%s` has no column `%s`", list->name->text,
-                            name->text),
-              list, name);
+  if (col)
+    return col;
+  hint_column(
+      lang_complain(c->cx, at, "the list `%s` has no column `%s`", list->name->text, name->text),
+      list, name);
   return NULL;
 }
 
 static void check_columns(lang_cx *cx, const lang_list *list) {
   for (lang_column *col = list->cols; col; col = col->next) {
     for (lang_column *other = list->cols; other != col; other = other->next) {
-      if (other->name != col->name) continue;
+      if (other->name != col->name)
+        continue;
       lang_complain(cx, col->at, "there are two columns `%s`", col->name->text);
       break;
     }
@@ -120,8 +133,10 @@ void lang_check_list(lang_cx *cx, lang_list *list) {
   check_columns(cx, list);
   list->schema = lang_alloc(cx, list->ncols * sizeof *list->schema);
   list->places = lang_alloc(cx, list->ncols * sizeof *list->places);
-  if (!list->schema || !list->places) return;
-  for (lang_column *col = list->cols; col; col = col->next) col->place = UINT16_MAX;
+  if (!list->schema || !list->places)
+    return;
+  for (lang_column *col = list->cols; col; col = col->next)
+    col->place = UINT16_MAX;
   uint16_t n = 0;
   for (lang_key *k = list->keys; k; k = k->next) {
     lang_column *col = lang_find_column(list, k->name);
@@ -135,7 +150,8 @@ void lang_check_list(lang_cx *cx, lang_list *list) {
   }
   unsigned declared = 0;
   for (lang_column *col = list->cols; col; col = col->next) {
-    if (col->place == UINT16_MAX) list->schema[col->place = n++] = col;
+    if (col->place == UINT16_MAX)
+      list->schema[col->place = n++] = col;
     list->places[declared++] = col->place;
   }
 }
@@ -143,7 +159,8 @@ void lang_check_list(lang_cx *cx, lang_list *list) {
 /* ---- writes and calls */
 
 void lang_check_write(lang_checker *c, lang_list *list, lang_span at) {
-  if (!list || !list->stored) return;
+  if (!list || !list->stored)
+    return;
   if (c->fn->kind == VM_QUERY) {
     lang_error *e =
         lang_complain(c->cx, at, "a query cannot change the stored list `%s`", list->name->text);
@@ -155,7 +172,8 @@ void lang_check_write(lang_checker *c, lang_list *list, lang_span at) {
 
 void lang_note_call(lang_checker *c, lang_fn *callee, lang_span at) {
   lang_call *call = lang_alloc(c->cx, sizeof *call);
-  if (!call) return;
+  if (!call)
+    return;
   call->caller = c->fn;
   call->callee = callee;
   call->at = at;
@@ -191,7 +209,8 @@ static void check_query_call(lang_cx *cx, const lang_call *call) {
 static void check_result_columns(lang_cx *cx, const lang_fn *fn) {
   for (lang_param *q = fn->result_cols; q; q = q->next) {
     for (lang_param *other = fn->result_cols; other != q; other = other->next) {
-      if (other->name != q->name) continue;
+      if (other->name != q->name)
+        continue;
       lang_complain(cx, q->at, "there are two columns `%s`", q->name->text);
       break;
     }
@@ -203,7 +222,8 @@ static void declare_params(lang_checker *c, lang_fn *fn) {
   unsigned n = 0;
   for (lang_param *q = fn->params; q && fn->param_syms; q = q->next) {
     lang_sym *sym = lang_declare(c, SYM_LET, q->name, q->at);
-    if (!sym) return;
+    if (!sym)
+      return;
     sym->type = q->type;
     fn->param_syms[n++] = sym;
   }
@@ -214,12 +234,14 @@ static void check_result(lang_checker *c, lang_fn *fn, bool reaches_end) {
   if (fn->result == VM_RESULT_ROWS && fn->return_at.line) {
     if (fn->emit_at.line)
       lang_complain(c->cx, fn->emit_at, "`emit` and `return` of a list cannot be mixed");
-    if (fn->bare_at.line) lang_complain(c->cx, fn->bare_at, "`return` needs the list to return");
+    if (fn->bare_at.line)
+      lang_complain(c->cx, fn->bare_at, "`return` needs the list to return");
   }
   bool must = fn->result == VM_RESULT_SCALAR || fn->return_at.line;
-  if (!must || !reaches_end) return;
-  lang_error *e = lang_complain(c->cx, fn->body.end, "not every path through `%s` returns",
-                                fn->name->text);
+  if (!must || !reaches_end)
+    return;
+  lang_error *e =
+      lang_complain(c->cx, fn->body.end, "not every path through `%s` returns", fn->name->text);
   if (fn->result == VM_RESULT_SCALAR)
     lang_hint(e, "it must return a value of type %s", lang_type_text(fn->result_type));
   else
@@ -230,7 +252,8 @@ static void check_fn(lang_cx *cx, lang_fn *fn) {
   lang_checker c = {.cx = cx, .fn = fn};
   check_result_columns(cx, fn);
   declare_params(&c, fn);
-  if (cx->nomem) return;
+  if (cx->nomem)
+    return;
   bool reaches_end = lang_check_block(&c, &fn->body);
   lang_undeclare(&c, NULL);
   forget_bad(&c);
@@ -244,7 +267,8 @@ static bool is_builtin(const lang_name *name) {
 #undef BUILTIN
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (lang_name_is(name, names[i])) return true;
+    if (lang_name_is(name, names[i]))
+      return true;
   }
   return false;
 }
@@ -254,7 +278,8 @@ static void declare_fns(lang_checker *c, lang_fn *first) {
     if (is_builtin(fn->name))
       lang_complain(c->cx, fn->at, "`%s` is a builtin function", fn->name->text);
     lang_sym *sym = lang_declare(c, fn->is_extern ? SYM_EXTERN : SYM_FN, fn->name, fn->at);
-    if (!sym) return;
+    if (!sym)
+      return;
     sym->fn = fn;
     fn->writes = lang_alloc(c->cx, lang_effects_bytes(c->cx));
   }
@@ -264,7 +289,8 @@ static void declare_all(lang_checker *c) {
   for (lang_list *list = c->cx->lists; list; list = list->next) {
     lang_sym *sym = lang_declare(c, SYM_LIST, list->name, list->at);
     lang_check_list(c->cx, list);
-    if (!sym) return;
+    if (!sym)
+      return;
     sym->list = list;
   }
   declare_fns(c, c->cx->externs);
@@ -274,7 +300,8 @@ static void declare_all(lang_checker *c) {
 void lang_check(lang_cx *cx) {
   lang_checker c = {.cx = cx};
   declare_all(&c);
-  for (lang_fn *fn = cx->fns; fn && !cx->nomem; fn = fn->next) check_fn(cx, fn);
+  for (lang_fn *fn = cx->fns; fn && !cx->nomem; fn = fn->next)
+    check_fn(cx, fn);
   lang_effects_spread(cx);
   for (lang_fn *fn = cx->fns; fn && !cx->nomem; fn = fn->next) {
     for (lang_call *call = fn->calls; call && fn->kind == VM_QUERY; call = call->next)

@@ -25,7 +25,8 @@ static unsigned complain_of_row(lang_checker *c, const lang_expr *e) {
 
 static unsigned check_name(lang_checker *c, lang_expr *e) {
   lang_sym *sym = lang_look_up(c, e->name, e->at, "value", fits_value);
-  if (!sym) return LANG_BAD;
+  if (!sym)
+    return LANG_BAD;
   e->sym = sym;
   switch ((lang_sym_kind)sym->kind) {
   case SYM_LET:
@@ -35,26 +36,31 @@ static unsigned check_name(lang_checker *c, lang_expr *e) {
     e->text = sym->text;
     e->text_len = sym->text_len;
     return sym->type;
-  case SYM_ROW: return complain_of_row(c, e);
+  case SYM_ROW:
+    return complain_of_row(c, e);
   case SYM_LIST:
     lang_complain(c->cx, e->at, "`%s` is a list, not a value", e->name->text);
     return LANG_BAD;
   case SYM_FN:
   case SYM_EXTERN: {
-    lang_error *error = lang_complain(c->cx, e->at, "`%s` is a function, not a value", e->name->text);
+    lang_error *error =
+        lang_complain(c->cx, e->at, "`%s` is a function, not a value", e->name->text);
     lang_hint(error, "call it: `%s(..)`", e->name->text);
     return LANG_BAD;
   }
-  case SYM_BAD: break;
+  case SYM_BAD:
+    break;
   }
   return LANG_BAD;
 }
 
 static unsigned check_field(lang_checker *c, lang_expr *e) {
   lang_list *list = lang_check_row(c, e->left);
-  if (!list) return LANG_BAD;
+  if (!list)
+    return LANG_BAD;
   lang_column *col = lang_want_column(c, list, e->name, e->at);
-  if (!col) return LANG_BAD;
+  if (!col)
+    return LANG_BAD;
   e->list = list;
   e->column = col->place;
   return col->type;
@@ -86,7 +92,8 @@ static void append(char *out, size_t n, const char *text) {
 static void append_args(char *out, size_t n, const char *args) {
   append(out, n, "(");
   for (size_t i = 0; args[i]; i++) {
-    if (i > 0) append(out, n, ", ");
+    if (i > 0)
+      append(out, n, ", ");
     append(out, n, lang_type_text(letter_type(args[i])));
   }
   append(out, n, ")");
@@ -95,32 +102,40 @@ static void append_args(char *out, size_t n, const char *args) {
 static void complain_of_builtin(lang_checker *c, const lang_expr *e) {
   char takes[128] = "", has[128] = "(";
   for (size_t i = 0; i < VM_NBUILTINS; i++) {
-    if (!lang_name_is(e->name, builtins[i].name)) continue;
-    if (takes[0]) append(takes, sizeof takes, " or ");
+    if (!lang_name_is(e->name, builtins[i].name))
+      continue;
+    if (takes[0])
+      append(takes, sizeof takes, " or ");
     append_args(takes, sizeof takes, builtins[i].args);
   }
   for (lang_expr *a = e->args; a; a = a->next) {
     append(has, sizeof has, lang_type_text(a->type));
-    if (a->next) append(has, sizeof has, ", ");
+    if (a->next)
+      append(has, sizeof has, ", ");
   }
   append(has, sizeof has, ")");
   lang_complain(c->cx, e->at, "`%s` takes %s, not %s", e->name->text, takes, has);
 }
 
 static bool args_fit(const lang_expr *e, const char *args) {
-  if (strlen(args) != e->nargs) return false;
+  if (strlen(args) != e->nargs)
+    return false;
   for (lang_expr *a = e->args; a; a = a->next) {
-    if (a->type != letter_type(*args++)) return false;
+    if (a->type != letter_type(*args++))
+      return false;
   }
   return true;
 }
 
 static unsigned check_builtin(lang_checker *c, lang_expr *e) {
   bool bad = false;
-  for (lang_expr *a = e->args; a; a = a->next) bad = lang_check_value(c, a) == LANG_BAD || bad;
-  if (bad) return LANG_BAD;
+  for (lang_expr *a = e->args; a; a = a->next)
+    bad = lang_check_value(c, a) == LANG_BAD || bad;
+  if (bad)
+    return LANG_BAD;
   for (unsigned i = 0; i < VM_NBUILTINS; i++) {
-    if (!lang_name_is(e->name, builtins[i].name) || !args_fit(e, builtins[i].args)) continue;
+    if (!lang_name_is(e->name, builtins[i].name) || !args_fit(e, builtins[i].args))
+      continue;
     e->bif = (uint8_t)(i + 1);
     return letter_type(builtins[i].result[0]);
   }
@@ -130,7 +145,8 @@ static unsigned check_builtin(lang_checker *c, lang_expr *e) {
 
 static bool is_builtin(const lang_name *name) {
   for (size_t i = 0; i < VM_NBUILTINS; i++) {
-    if (lang_name_is(name, builtins[i].name)) return true;
+    if (lang_name_is(name, builtins[i].name))
+      return true;
   }
   return false;
 }
@@ -139,13 +155,15 @@ static void complain_of_call(lang_checker *c, const lang_expr *e, const lang_sym
   lang_span at = e->at;
   at.width = e->name->len;
   if (sym->kind == SYM_FN) {
-    lang_error *error = lang_complain(c->cx, at, "`%s` is %s, which only the host can call",
-                                      e->name->text, sym->fn->kind == VM_QUERY ? "a query" : "an event");
+    lang_error *error =
+        lang_complain(c->cx, at, "`%s` is %s, which only the host can call", e->name->text,
+                      sym->fn->kind == VM_QUERY ? "a query" : "an event");
     lang_hint(error, "put what they share into a `fn`");
   } else {
     lang_complain(c->cx, at, "`%s` is not a function", e->name->text);
   }
-  for (lang_expr *a = e->args; a; a = a->next) lang_check_expr(c, a);
+  for (lang_expr *a = e->args; a; a = a->next)
+    lang_check_expr(c, a);
 }
 
 static lang_sym *find_callee(lang_checker *c, lang_expr *e) {
@@ -153,11 +171,14 @@ static lang_sym *find_callee(lang_checker *c, lang_expr *e) {
   at.width = e->name->len;
   unsigned before = c->cx->nerrors;
   lang_sym *sym = lang_look_up(c, e->name, at, "function", fits_call);
-  if (sym || c->cx->nerrors == before) return sym;
+  if (sym || c->cx->nerrors == before)
+    return sym;
   lang_error *error = &c->cx->errors[c->cx->nerrors - 1];
   const char *names[VM_NBUILTINS];
-  for (size_t i = 0; i < VM_NBUILTINS; i++) names[i] = builtins[i].name;
-  if (!error->hint[0]) lang_hint_word(error, e->name->text, names, VM_NBUILTINS);
+  for (size_t i = 0; i < VM_NBUILTINS; i++)
+    names[i] = builtins[i].name;
+  if (!error->hint[0])
+    lang_hint_word(error, e->name->text, names, VM_NBUILTINS);
   return NULL;
 }
 
@@ -180,7 +201,8 @@ unsigned lang_check_call(lang_checker *c, lang_expr *e) {
       lang_check_expr(c, a);
     q = q ? q->next : NULL;
   }
-  if (!sym) return LANG_BAD;
+  if (!sym)
+    return LANG_BAD;
   if (e->nargs != sym->fn->nparams)
     lang_complain(c->cx, e->at, "`%s` takes %u argument%s, not %u", e->name->text, sym->fn->nparams,
                   sym->fn->nparams == 1 ? "" : "s", e->nargs);
@@ -192,26 +214,35 @@ unsigned lang_check_call(lang_checker *c, lang_expr *e) {
 /* ---- operators */
 
 static unsigned sum_type(lang_binary op, unsigned left, unsigned right) {
-  if (left == right && (left == LS_INT || left == LS_REAL)) return left;
-  if (left == LS_TEXT && right == LS_TEXT && op == BIN_ADD) return LS_TEXT;
-  if (left == LS_DATE && right == LS_INT) return LS_DATE;
-  if (left == LS_DATE && right == LS_DATE && op == BIN_SUB) return LS_INT;
+  if (left == right && (left == LS_INT || left == LS_REAL))
+    return left;
+  if (left == LS_TEXT && right == LS_TEXT && op == BIN_ADD)
+    return LS_TEXT;
+  if (left == LS_DATE && right == LS_INT)
+    return LS_DATE;
+  if (left == LS_DATE && right == LS_DATE && op == BIN_SUB)
+    return LS_INT;
   return LANG_BAD;
 }
 
 unsigned lang_binary_type(lang_binary op, unsigned left, unsigned right) {
   switch (op) {
   case BIN_ADD:
-  case BIN_SUB: return sum_type(op, left, right);
+  case BIN_SUB:
+    return sum_type(op, left, right);
   case BIN_MUL:
-  case BIN_DIV: return left == right && (left == LS_INT || left == LS_REAL) ? left : LANG_BAD;
-  case BIN_MOD: return left == LS_INT && right == LS_INT ? LS_INT : LANG_BAD;
+  case BIN_DIV:
+    return left == right && (left == LS_INT || left == LS_REAL) ? left : LANG_BAD;
+  case BIN_MOD:
+    return left == LS_INT && right == LS_INT ? LS_INT : LANG_BAD;
   case BIN_EQ:
-  case BIN_NE: return left == right ? LS_BOOL : LANG_BAD;
+  case BIN_NE:
+    return left == right ? LS_BOOL : LANG_BAD;
   case BIN_LT:
   case BIN_LE:
   case BIN_GT:
-  case BIN_GE: return left == right && left != LS_BOOL ? LS_BOOL : LANG_BAD;
+  case BIN_GE:
+    return left == right && left != LS_BOOL ? LS_BOOL : LANG_BAD;
   }
   return LANG_BAD;
 }
@@ -220,17 +251,23 @@ static const char *const operators[] = {"+", "-", "*", "/", "%", "=", "!=", "<",
 
 static const char *needs(lang_binary op) {
   switch (op) {
-  case BIN_ADD: return "two ints, reals or texts, or a date and an int";
-  case BIN_SUB: return "two ints, reals or dates, or a date and an int";
+  case BIN_ADD:
+    return "two ints, reals or texts, or a date and an int";
+  case BIN_SUB:
+    return "two ints, reals or dates, or a date and an int";
   case BIN_MUL:
-  case BIN_DIV: return "two ints or two reals";
-  case BIN_MOD: return "two ints";
+  case BIN_DIV:
+    return "two ints or two reals";
+  case BIN_MOD:
+    return "two ints";
   case BIN_EQ:
-  case BIN_NE: return "two values of the same type";
+  case BIN_NE:
+    return "two values of the same type";
   case BIN_LT:
   case BIN_LE:
   case BIN_GT:
-  case BIN_GE: break;
+  case BIN_GE:
+    break;
   }
   return "two ints, reals, texts or dates";
 }
@@ -250,9 +287,11 @@ void lang_complain_of_operands(lang_checker *c, const lang_expr *e, unsigned lef
 static unsigned check_binary(lang_checker *c, lang_expr *e) {
   unsigned left = lang_check_value(c, e->left);
   unsigned right = lang_check_value(c, e->right);
-  if (left == LANG_BAD || right == LANG_BAD) return LANG_BAD;
+  if (left == LANG_BAD || right == LANG_BAD)
+    return LANG_BAD;
   unsigned type = lang_binary_type((lang_binary)e->op, left, right);
-  if (type == LANG_BAD) lang_complain_of_operands(c, e, left, right);
+  if (type == LANG_BAD)
+    lang_complain_of_operands(c, e, left, right);
   return type;
 }
 
@@ -261,13 +300,15 @@ static unsigned check_logic(lang_checker *c, lang_expr *e) {
                      : e->kind == EXPR_AND ? "an operand of `and`"
                                            : "an operand of `or`";
   lang_want(c, e->left, LS_BOOL, what);
-  if (e->right) lang_want(c, e->right, LS_BOOL, what);
+  if (e->right)
+    lang_want(c, e->right, LS_BOOL, what);
   return LS_BOOL;
 }
 
 static unsigned check_neg(lang_checker *c, lang_expr *e) {
   unsigned type = lang_check_value(c, e->left);
-  if (type == LS_INT || type == LS_REAL || type == LANG_BAD) return type;
+  if (type == LS_INT || type == LS_REAL || type == LANG_BAD)
+    return type;
   lang_complain(c->cx, e->at, "`-` needs an int or a real, not %s", lang_type_text(type));
   return LANG_BAD;
 }
@@ -276,8 +317,10 @@ static unsigned check_if(lang_checker *c, lang_expr *e) {
   lang_want(c, e->third, LS_BOOL, "the condition");
   unsigned left = lang_check_value(c, e->left);
   unsigned right = lang_check_value(c, e->right);
-  if (left == LANG_BAD || right == LANG_BAD) return LANG_BAD;
-  if (left == right) return left;
+  if (left == LANG_BAD || right == LANG_BAD)
+    return LANG_BAD;
+  if (left == right)
+    return left;
   lang_complain(c->cx, e->right->at, "both values must have one type, but they are %s and %s",
                 lang_type_text(left), lang_type_text(right));
   return LANG_BAD;
@@ -289,7 +332,8 @@ static unsigned check_count(lang_checker *c, lang_expr *e) {
 }
 
 static unsigned check_const(lang_checker *c, lang_expr *e) {
-  if (e->huge) lang_complain(c->cx, e->at, "this number does not fit in an int");
+  if (e->huge)
+    lang_complain(c->cx, e->at, "this number does not fit in an int");
   return e->type;
 }
 
@@ -305,42 +349,57 @@ static unsigned complain_of_shape(lang_checker *c, const lang_expr *e) {
 
 static unsigned find_type(lang_checker *c, lang_expr *e) {
   switch ((lang_expr_kind)e->kind) {
-  case EXPR_CONST: return check_const(c, e);
-  case EXPR_NAME: return check_name(c, e);
-  case EXPR_FIELD: return check_field(c, e);
+  case EXPR_CONST:
+    return check_const(c, e);
+  case EXPR_NAME:
+    return check_name(c, e);
+  case EXPR_FIELD:
+    return check_field(c, e);
   case EXPR_INDEX:
   case EXPR_FIRST:
-  case EXPR_LAST: return lang_check_row(c, e) ? complain_of_row(c, e) : LANG_BAD;
-  case EXPR_CALL: return lang_check_call(c, e);
-  case EXPR_COUNT: return check_count(c, e);
+  case EXPR_LAST:
+    return lang_check_row(c, e) ? complain_of_row(c, e) : LANG_BAD;
+  case EXPR_CALL:
+    return lang_check_call(c, e);
+  case EXPR_COUNT:
+    return check_count(c, e);
   case EXPR_NOT:
   case EXPR_AND:
-  case EXPR_OR: return check_logic(c, e);
-  case EXPR_NEG: return check_neg(c, e);
-  case EXPR_BINARY: return check_binary(c, e);
-  case EXPR_IN: return lang_check_in(c, e);
-  case EXPR_IF: return check_if(c, e);
+  case EXPR_OR:
+    return check_logic(c, e);
+  case EXPR_NEG:
+    return check_neg(c, e);
+  case EXPR_BINARY:
+    return check_binary(c, e);
+  case EXPR_IN:
+    return lang_check_in(c, e);
+  case EXPR_IF:
+    return check_if(c, e);
   case EXPR_TUPLE:
-  case EXPR_RANGE: return complain_of_shape(c, e);
+  case EXPR_RANGE:
+    return complain_of_shape(c, e);
   }
   return LANG_BAD;
 }
 
 unsigned lang_check_expr(lang_checker *c, lang_expr *e) {
   e->type = (uint8_t)find_type(c, e);
-  if (is_value_type(e->type)) lang_fold(e);
+  if (is_value_type(e->type))
+    lang_fold(e);
   return e->type;
 }
 
 unsigned lang_check_value(lang_checker *c, lang_expr *e) {
-  if (lang_check_expr(c, e) != LANG_NONE) return e->type;
+  if (lang_check_expr(c, e) != LANG_NONE)
+    return e->type;
   lang_complain(c->cx, e->at, "`%s` returns nothing", e->name->text);
   return e->type = LANG_BAD;
 }
 
 void lang_want(lang_checker *c, lang_expr *e, unsigned type, const char *what) {
   unsigned found = lang_check_value(c, e);
-  if (found == LANG_BAD || type == LANG_BAD || found == type) return;
+  if (found == LANG_BAD || type == LANG_BAD || found == type)
+    return;
   lang_error *error = lang_complain(c->cx, e->at, "%s must be %s, but this is %s", what,
                                     lang_type_text(type), lang_type_text(found));
   bool converts = type != LS_BOOL && type != LS_DATE && found != LS_DATE && found != LS_BOOL;

@@ -5,10 +5,13 @@
 
 static void declare_value(lang_checker *c, lang_stmt *s, lang_sym_kind kind, const lang_expr *e) {
   s->sym = lang_declare(c, kind, s->name, s->name_at);
-  if (!s->sym) return;
+  if (!s->sym)
+    return;
   s->sym->type = e ? e->type : LS_INT;
-  if (s->sym->type >= LS_NTYPES) s->sym->kind = SYM_BAD;
-  if (!e || kind == SYM_VAR || s->sym->kind == SYM_BAD) return;
+  if (s->sym->type >= LS_NTYPES)
+    s->sym->kind = SYM_BAD;
+  if (!e || kind == SYM_VAR || s->sym->kind == SYM_BAD)
+    return;
   s->sym->konst = e->konst;
   s->sym->value = e->value;
   s->sym->text = e->text;
@@ -17,12 +20,14 @@ static void declare_value(lang_checker *c, lang_stmt *s, lang_sym_kind kind, con
 
 static lang_sym *declare_row(lang_checker *c, lang_name *name, lang_span at, lang_list *list) {
   lang_sym *sym = lang_declare(c, list ? SYM_ROW : SYM_BAD, name, at);
-  if (sym) sym->list = list;
+  if (sym)
+    sym->list = list;
   return sym;
 }
 
 static void check_else(lang_checker *c, lang_stmt *s) {
-  if (!s->has_else || !lang_check_block(c, &s->block)) return;
+  if (!s->has_else || !lang_check_block(c, &s->block))
+    return;
   lang_error *e = lang_complain(c->cx, s->block.end, "the `else` block of a `let` must leave");
   lang_hint(e, "end it with return, break, continue or fault");
 }
@@ -72,7 +77,8 @@ static void check_let(lang_checker *c, lang_stmt *s) {
   }
   lang_check_value(c, s->expr);
   if (s->has_else) {
-    lang_error *e = lang_complain(c->cx, s->expr->at, "only a row that may be missing can have `else`");
+    lang_error *e =
+        lang_complain(c->cx, s->expr->at, "only a row that may be missing can have `else`");
     lang_hint(e, "let r = list[key] else { .. }");
   }
   declare_value(c, s, SYM_LET, s->expr);
@@ -92,8 +98,13 @@ static void check_var(lang_checker *c, lang_stmt *s) {
 /* ---- assignment */
 
 static unsigned check_assigned_name(lang_checker *c, lang_expr *e) {
+  unsigned before = c->cx->nerrors;
+  bool unknown = !e->name->sym;
   unsigned type = lang_check_expr(c, e);
-  if (type >= LS_NTYPES || e->sym->kind == SYM_VAR) return type;
+  if (unknown && c->cx->nerrors > before && !c->cx->errors[before].hint[0])
+    lang_hint(&c->cx->errors[before], "declare it first: var %s = ..", e->name->text);
+  if (type >= LS_NTYPES || e->sym->kind == SYM_VAR)
+    return type;
   lang_error *error = lang_complain(c->cx, e->at, "`%s` is constant", e->name->text);
   lang_hint(error, "declare it with `var` instead of `let` to change it");
   return LANG_BAD;
@@ -101,10 +112,11 @@ static unsigned check_assigned_name(lang_checker *c, lang_expr *e) {
 
 static unsigned check_assigned_field(lang_checker *c, lang_expr *e) {
   unsigned type = lang_check_expr(c, e);
-  if (type >= LS_NTYPES) return type;
+  if (type >= LS_NTYPES)
+    return type;
   if (e->column < e->list->nkeys) {
-    lang_error *error = lang_complain(c->cx, e->at, "`%s` is a key column, which cannot change",
-                                      e->name->text);
+    lang_error *error =
+        lang_complain(c->cx, e->at, "`%s` is a key column, which cannot change", e->name->text);
     lang_hint(error, "delete the row and add another");
     return LANG_BAD;
   }
@@ -119,9 +131,11 @@ static lang_binary set_operator(const lang_stmt *s) {
 /* x += e: the operator must fit and yield the type of x. */
 static void check_update(lang_checker *c, lang_stmt *s, unsigned type) {
   unsigned right = lang_check_value(c, s->expr);
-  if (type >= LS_NTYPES || right >= LS_NTYPES) return;
+  if (type >= LS_NTYPES || right >= LS_NTYPES)
+    return;
   lang_binary op = set_operator(s);
-  if (lang_binary_type(op, type, right) == type) return;
+  if (lang_binary_type(op, type, right) == type)
+    return;
   lang_expr e = {.op = (uint8_t)op, .op_at = s->expr->op_at};
   e.op_at = (vm_pos){s->expr->at.line, s->expr->at.column};
   lang_complain_of_operands(c, &e, type, right);
@@ -135,8 +149,10 @@ static void check_assign(lang_checker *c, lang_stmt *s) {
   else if (t->kind == EXPR_FIELD)
     type = check_assigned_field(c, t);
   else {
-    lang_error *e = lang_complain(c->cx, t->at, "only a variable or a column of a row can be assigned");
-    if (t->kind == EXPR_INDEX) lang_hint(e, "replace a row with `put`, or name a column of it");
+    lang_error *e =
+        lang_complain(c->cx, t->at, "only a variable or a column of a row can be assigned");
+    if (t->kind == EXPR_INDEX)
+      lang_hint(e, "replace a row with `put`, or name a column of it");
   }
   if (s->set != SET_PLAIN)
     check_update(c, s, type);
@@ -154,12 +170,13 @@ static bool check_target_list(lang_checker *c, lang_stmt *s) {
 
 static void check_values(lang_checker *c, lang_stmt *s) {
   if (!check_target_list(c, s)) {
-    for (lang_expr *a = s->args; a; a = a->next) lang_check_expr(c, a);
+    for (lang_expr *a = s->args; a; a = a->next)
+      lang_check_expr(c, a);
     return;
   }
   if (s->kind == STMT_PUT && !s->list->nkeys) {
-    lang_error *e = lang_complain(c->cx, s->at, "`put` needs a key, and `%s` has none",
-                                  s->list->name->text);
+    lang_error *e =
+        lang_complain(c->cx, s->at, "`put` needs a key, and `%s` has none", s->list->name->text);
     lang_hint(e, "use `add` to append a row");
   }
   lang_check_row_values(c, s->list, s->args, s->nargs, false, s->name_at);
@@ -173,7 +190,8 @@ static void check_delete(lang_checker *c, lang_stmt *s) {
     return;
   }
   s->list = lang_check_row(c, t);
-  if (!s->list) return;
+  if (!s->list)
+    return;
   lang_check_write(c, s->list, t->at);
   if (!s->list->nkeys)
     lang_complain(c->cx, t->at, "rows of a list without a key cannot be deleted");
@@ -181,7 +199,8 @@ static void check_delete(lang_checker *c, lang_stmt *s) {
 
 static void check_sort(lang_checker *c, lang_stmt *s) {
   unsigned n = 0;
-  if (!check_target_list(c, s)) return;
+  if (!check_target_list(c, s))
+    return;
   if (s->list->nkeys) {
     lang_complain(c->cx, s->name_at, "`%s` has a key and is always in its order",
                   s->list->name->text);
@@ -189,7 +208,8 @@ static void check_sort(lang_checker *c, lang_stmt *s) {
   }
   for (lang_key *k = s->keys; k; k = k->next) {
     lang_column *col = lang_want_column(c, s->list, k->name, k->at);
-    if (!col) continue;
+    if (!col)
+      continue;
     k->place = col->place;
     if (++n > 7)
       lang_complain(c->cx, k->at, "too many columns to sort by: 7 are possible");
@@ -227,8 +247,10 @@ static bool check_arm(lang_checker *c, lang_arm *arm) {
 
 static bool check_if(lang_checker *c, lang_stmt *s) {
   bool goes_on = !s->has_else;
-  for (lang_arm *arm = s->arms; arm; arm = arm->next) goes_on = check_arm(c, arm) || goes_on;
-  if (s->has_else) goes_on = lang_check_block(c, &s->block) || goes_on;
+  for (lang_arm *arm = s->arms; arm; arm = arm->next)
+    goes_on = check_arm(c, arm) || goes_on;
+  if (s->has_else)
+    goes_on = lang_check_block(c, &s->block) || goes_on;
   return goes_on;
 }
 
@@ -248,16 +270,19 @@ static bool check_while(lang_checker *c, lang_stmt *s) {
 }
 
 static void check_for_range(lang_checker *c, lang_expr *e) {
-  if (e->left) lang_want(c, e->left, LS_INT, "the first number");
-  if (e->right) lang_want(c, e->right, LS_INT, "the last number");
-  if (!e->left || !e->right) lang_complain(c->cx, e->at, "`for` over numbers needs both ends");
+  if (e->left)
+    lang_want(c, e->left, LS_INT, "the first number");
+  if (e->right)
+    lang_want(c, e->right, LS_INT, "the last number");
+  if (!e->left || !e->right)
+    lang_complain(c->cx, e->at, "`for` over numbers needs both ends");
 }
 
 static void complain_of_range(lang_checker *c, const lang_expr *e) {
-  lang_error *error =
-      lang_complain(c->cx, e->at, "`for` walks over a list or a range, not over %s",
-                    lang_type_text(e->type));
-  if (e->type == LS_INT) lang_hint(error, "for i in 0..n { .. }");
+  lang_error *error = lang_complain(c->cx, e->at, "`for` walks over a list or a range, not over %s",
+                                    lang_type_text(e->type));
+  if (e->type == LS_INT)
+    lang_hint(error, "for i in 0..n { .. }");
 }
 
 static void check_for(lang_checker *c, lang_stmt *s) {
@@ -289,13 +314,15 @@ static void check_jump(lang_checker *c, const lang_stmt *s) {
 /* ---- results */
 
 static void note(lang_span *first, lang_span at) {
-  if (!first->line) *first = at;
+  if (!first->line)
+    *first = at;
 }
 
 static void check_returned_list(lang_checker *c, lang_stmt *s) {
   lang_list *list = s->list = lang_want_list(c, s->expr->name, s->expr->at);
   note(&c->fn->return_at, s->at);
-  if (!list) return;
+  if (!list)
+    return;
   const lang_column *col = list->cols;
   for (const lang_param *q = c->fn->result_cols; q && list->ncols == c->fn->nresult; q = q->next) {
     if (col->type != q->type) {
@@ -317,8 +344,8 @@ static void check_returned_rows(lang_checker *c, lang_stmt *s) {
   } else if (s->expr->kind == EXPR_NAME) {
     check_returned_list(c, s);
   } else {
-    lang_error *e = lang_complain(c->cx, s->expr->at, "`%s` returns rows: expected a list",
-                                  c->fn->name->text);
+    lang_error *e =
+        lang_complain(c->cx, s->expr->at, "`%s` returns rows: expected a list", c->fn->name->text);
     lang_hint(e, "return a list, or stream rows with `emit (..)`");
     note(&c->fn->return_at, s->at);
   }
@@ -347,7 +374,8 @@ static void check_emit(lang_checker *c, lang_stmt *s) {
     snprintf(what, sizeof what, "the column `%s`", q->name->text);
     lang_want(c, a, q->type, what);
   }
-  for (; a; a = a->next) lang_check_expr(c, a);
+  for (; a; a = a->next)
+    lang_check_expr(c, a);
   note(&fn->emit_at, s->at);
   if (!rows) {
     lang_error *e = lang_complain(c->cx, s->at, "`%s` has no rows to emit", fn->name->text);
@@ -371,29 +399,60 @@ static void check_call_stmt(lang_checker *c, lang_stmt *s) {
 static void check_local(lang_checker *c, lang_stmt *s) {
   lang_check_list(c->cx, s->list);
   s->sym = lang_declare(c, SYM_LIST, s->name, s->name_at);
-  if (s->sym) s->sym->list = s->list;
+  if (s->sym)
+    s->sym->list = s->list;
 }
 
 static bool check_stmt(lang_checker *c, lang_stmt *s) {
   switch ((lang_stmt_kind)s->kind) {
-  case STMT_LET: check_let(c, s); return true;
-  case STMT_VAR: check_var(c, s); return true;
-  case STMT_ASSIGN: check_assign(c, s); return true;
-  case STMT_LOCAL: check_local(c, s); return true;
+  case STMT_LET:
+    check_let(c, s);
+    return true;
+  case STMT_VAR:
+    check_var(c, s);
+    return true;
+  case STMT_ASSIGN:
+    check_assign(c, s);
+    return true;
+  case STMT_LOCAL:
+    check_local(c, s);
+    return true;
   case STMT_PUT:
-  case STMT_ADD: check_values(c, s); return true;
-  case STMT_DELETE: check_delete(c, s); return true;
-  case STMT_CLEAR: check_target_list(c, s); return true;
-  case STMT_SORT: check_sort(c, s); return true;
-  case STMT_IF: return check_if(c, s);
-  case STMT_WHILE: return check_while(c, s);
-  case STMT_FOR: check_for(c, s); return true;
+  case STMT_ADD:
+    check_values(c, s);
+    return true;
+  case STMT_DELETE:
+    check_delete(c, s);
+    return true;
+  case STMT_CLEAR:
+    check_target_list(c, s);
+    return true;
+  case STMT_SORT:
+    check_sort(c, s);
+    return true;
+  case STMT_IF:
+    return check_if(c, s);
+  case STMT_WHILE:
+    return check_while(c, s);
+  case STMT_FOR:
+    check_for(c, s);
+    return true;
   case STMT_BREAK:
-  case STMT_CONTINUE: check_jump(c, s); return false;
-  case STMT_RETURN: check_return(c, s); return false;
-  case STMT_EMIT: check_emit(c, s); return true;
-  case STMT_FAULT: lang_want(c, s->expr, LS_TEXT, "the message"); return false;
-  case STMT_CALL: check_call_stmt(c, s); return true;
+  case STMT_CONTINUE:
+    check_jump(c, s);
+    return false;
+  case STMT_RETURN:
+    check_return(c, s);
+    return false;
+  case STMT_EMIT:
+    check_emit(c, s);
+    return true;
+  case STMT_FAULT:
+    lang_want(c, s->expr, LS_TEXT, "the message");
+    return false;
+  case STMT_CALL:
+    check_call_stmt(c, s);
+    return true;
   }
   return true;
 }

@@ -12,14 +12,17 @@
 
 static bool build_list(lang_builder *b, const lang_list *list, vm_listdef *out) {
   ls_column *cols = vm_module_alloc(b->m, list->ncols * sizeof *cols);
-  if (!cols) return false;
+  if (!cols)
+    return false;
   for (unsigned i = 0; i < list->ncols; i++) {
     const lang_column *col = list->schema[i];
     cols[i].name = vm_module_text(b->m, col->name->text, col->name->len);
     cols[i].type = (ls_type)col->type;
-    if (!cols[i].name) return false;
+    if (!cols[i].name)
+      return false;
   }
-  for (unsigned d = 0; d < list->ncols; d++) cols[list->places[d]].declared = (uint16_t)d;
+  for (unsigned d = 0; d < list->ncols; d++)
+    cols[list->places[d]].declared = (uint16_t)d;
   out->stored = list->stored;
   out->schema.name = vm_module_text(b->m, list->name->text, list->name->len);
   out->schema.ncols = list->ncols;
@@ -31,12 +34,15 @@ static bool build_list(lang_builder *b, const lang_list *list, vm_listdef *out) 
 static bool build_lists(lang_builder *b) {
   uint32_t n = b->cx->nlists + b->nlocals, i = 0;
   vm_listdef *out = vm_module_alloc(b->m, (n + 1u) * sizeof *out);
-  if (!out) return false;
+  if (!out)
+    return false;
   for (const lang_list *l = b->cx->lists; l; l = l->next) {
-    if (!build_list(b, l, &out[i++])) return false;
+    if (!build_list(b, l, &out[i++]))
+      return false;
   }
   for (uint32_t k = 0; k < b->nlocals; k++) {
-    if (!build_list(b, b->locals[k], &out[i++])) return false;
+    if (!build_list(b, b->locals[k], &out[i++]))
+      return false;
   }
   b->m->lists = out;
   b->m->nlists = n;
@@ -49,7 +55,8 @@ static bool build_externs(lang_builder *b) {
   uint32_t i = 0;
   for (const lang_fn *fn = b->cx->externs; fn && out; fn = fn->next, i++) {
     vm_fn header = {0};
-    if (!lang_copy_header(b, fn, &header)) return false;
+    if (!lang_copy_header(b, fn, &header))
+      return false;
     out[i] = (vm_extern){header.name,   fn->pure,      header.nparams,
                          header.params, header.result, header.result_type};
   }
@@ -64,7 +71,8 @@ static bool build_fns(lang_builder *b) {
   uint32_t i = 0;
   for (lang_fn *fn = b->cx->fns; fn && out; fn = fn->next) {
     fine = lang_emit_fn(b, fn, &out[i++]) && fine;
-    if (b->cx->nomem) return false;
+    if (b->cx->nomem)
+      return false;
   }
   b->m->fns = out;
   b->m->nfns = b->cx->nfns;
@@ -77,7 +85,8 @@ static ls_status verify(lang_cx *cx, vm_module *m) {
   int fn;
   int64_t pc;
   ls_status s = vm_verify_at(m, &error, &fn, &pc);
-  if (s != LS_UNSUITABLE) return s;
+  if (s != LS_UNSUITABLE)
+    return s;
   lang_span at = {1, 1, 1};
   lang_complain(cx, at, "%s%s: %.180s", LANG_REFUSED, fn < 0 ? "the program" : m->fns[fn].name,
                 error.message);
@@ -87,7 +96,8 @@ static ls_status verify(lang_cx *cx, vm_module *m) {
 static ls_status build(lang_cx *cx, const char *source_name, vm_module **out) {
   lang_builder b = {.cx = cx};
   b.m = vm_module_new(cx->mem, source_name);
-  if (!b.m) return LS_NOMEM;
+  if (!b.m)
+    return LS_NOMEM;
   bool fine = lang_consts_new(&b) && build_externs(&b) && build_fns(&b) && build_lists(&b) &&
               lang_consts_finish(&b);
   ls_status s = fine ? verify(cx, b.m) : cx->nerrors ? LS_UNSUITABLE : LS_NOMEM;
@@ -108,7 +118,8 @@ static bool check_text(lang_cx *cx) {
     lang_complain(cx, at, "the program is larger than %u bytes", LANG_MAX_TEXT);
     return false;
   }
-  if (vm_text_valid(cx->text, cx->len, &bad)) return true;
+  if (vm_text_valid(cx->text, cx->len, &bad))
+    return true;
   for (size_t i = 0; i < bad; i++) {
     if (cx->text[i] == '\n') {
       at.line++;
@@ -123,17 +134,21 @@ static bool check_text(lang_cx *cx) {
 
 /* Only a text with no errors of one kind is searched for those of the next. */
 static ls_status compile(lang_cx *cx, const char *name, vm_module **out) {
-  if (check_text(cx)) lang_parse(cx);
-  if (!cx->nerrors && !cx->nomem) lang_check(cx);
-  if (cx->nomem) return LS_NOMEM;
+  if (check_text(cx))
+    lang_parse(cx);
+  if (!cx->nerrors && !cx->nomem)
+    lang_check(cx);
+  if (cx->nomem)
+    return LS_NOMEM;
   return cx->nerrors ? LS_UNSUITABLE : build(cx, name, out);
 }
 
-ls_status lang_compile(ls_mem *mem, const char *name, const char *text, size_t len,
-                       vm_module **out, lang_report report, void *user) {
+ls_status lang_compile(ls_mem *mem, const char *name, const char *text, size_t len, vm_module **out,
+                       lang_report report, void *user) {
   lang_cx *cx = ls_mem_zalloc(mem, sizeof *cx);
   *out = NULL;
-  if (!cx) return LS_NOMEM;
+  if (!cx)
+    return LS_NOMEM;
   cx->mem = mem;
   cx->text = text;
   cx->len = len;

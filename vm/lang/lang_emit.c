@@ -7,7 +7,8 @@
 
 void lang_too_large(lang_emitter *f, const char *what, unsigned most) {
   if (!f->failed)
-    lang_complain(f->cx, f->fn->at, "`%s` is too large: at most %u %s", f->fn->name->text, most, what);
+    lang_complain(f->cx, f->fn->at, "`%s` is too large: at most %u %s", f->fn->name->text, most,
+                  what);
   f->failed = true;
 }
 
@@ -16,7 +17,8 @@ static bool grow_code(lang_emitter *f) {
   uint32_t cap = b->code_cap ? b->code_cap * 2 : 256;
   vm_ins *code = lang_alloc(f->cx, cap * sizeof *code);
   vm_pos *pos = lang_alloc(f->cx, cap * sizeof *pos);
-  if (!code || !pos) return false;
+  if (!code || !pos)
+    return false;
   if (f->ncode) {
     memcpy(code, f->code, f->ncode * sizeof *code);
     memcpy(pos, f->pos, f->ncode * sizeof *pos);
@@ -29,7 +31,8 @@ static bool grow_code(lang_emitter *f) {
 
 /* Nothing is written where control cannot come. */
 uint32_t lang_ins(lang_emitter *f, vm_op op, unsigned a, unsigned b, unsigned c, vm_pos pos) {
-  if (!f->reachable || f->failed) return LANG_NO_PC;
+  if (!f->reachable || f->failed)
+    return LANG_NO_PC;
   if (f->ncode == VM_MAX_CODE) {
     lang_too_large(f, "instructions", VM_MAX_CODE);
     return LANG_NO_PC;
@@ -48,10 +51,13 @@ uint32_t lang_ins(lang_emitter *f, vm_op op, unsigned a, unsigned b, unsigned c,
 
 static uint16_t *offset_field(vm_ins *i) {
   switch ((int)i->op) {
-  case VM_OP_JMP: return &i->a;
+  case VM_OP_JMP:
+    return &i->a;
   case VM_OP_JT:
-  case VM_OP_JF: return &i->b;
-  default: return &i->c;
+  case VM_OP_JF:
+    return &i->b;
+  default:
+    return &i->c;
   }
 }
 
@@ -61,7 +67,8 @@ void lang_set_target(lang_emitter *f, uint32_t pc, uint32_t target) {
 
 void lang_jump(lang_emitter *f, vm_op op, unsigned a, unsigned b, lang_label *to, vm_pos pos) {
   uint32_t pc = lang_ins(f, op, a, b, 0, pos);
-  if (pc == LANG_NO_PC) return;
+  if (pc == LANG_NO_PC)
+    return;
   if (to->at != LANG_NO_PC) {
     lang_set_target(f, pc, to->at);
     return;
@@ -73,7 +80,8 @@ void lang_jump(lang_emitter *f, vm_op op, unsigned a, unsigned b, lang_label *to
 void lang_bind(lang_emitter *f, lang_label *label) {
   uint32_t pc = label->uses;
   label->at = f->ncode;
-  if (pc == LANG_NO_PC) return;
+  if (pc == LANG_NO_PC)
+    return;
   f->reachable = true;
   while (pc != CHAIN_END) {
     uint32_t before = *offset_field(&f->code[pc]);
@@ -89,7 +97,8 @@ uint16_t lang_regs(lang_emitter *f, unsigned n) {
     return 0;
   }
   f->top += n;
-  if (f->top > f->nregs) f->nregs = f->top;
+  if (f->top > f->nregs)
+    f->nregs = f->top;
   return (uint16_t)first;
 }
 

@@ -127,8 +127,8 @@ uint32_t lang_ins(lang_emitter *f, vm_op op, unsigned a, unsigned b, unsigned c,
 void lang_jump(lang_emitter *f, vm_op op, unsigned a, unsigned b, lang_label *to, vm_pos pos);
 void lang_bind(lang_emitter *f, lang_label *label); /* here */
 void lang_set_target(lang_emitter *f, uint32_t pc, uint32_t target);
-uint16_t lang_reg(lang_emitter *f);                  /* the next of the stack */
-uint16_t lang_regs(lang_emitter *f, unsigned n);     /* n in a row, the first */
+uint16_t lang_reg(lang_emitter *f);              /* the next of the stack */
+uint16_t lang_regs(lang_emitter *f, unsigned n); /* n in a row, the first */
 void lang_too_large(lang_emitter *f, const char *what, unsigned most);
 static inline vm_pos lang_pos(lang_span at) { return (vm_pos){at.line, at.column}; }
 
@@ -141,7 +141,8 @@ void lang_called(lang_emitter *f, const lang_fn *callee);
 bool lang_is_fresh(const lang_emitter *f, const lang_row *row);
 /* Code that runs only on some paths. */
 void lang_region_begin(lang_emitter *f, lang_region *r);
-/* Forgets what was found in it; adds what moved in it to *moved unless control does not come out. */
+/* Forgets what was found in it; adds what moved in it to *moved unless control does not come out.
+ */
 void lang_region_end(lang_emitter *f, lang_region *r, lang_slots *moved);
 void lang_all_moved(lang_emitter *f, const lang_slots *slots);
 /* What moves while the loop runs. */

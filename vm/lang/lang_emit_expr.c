@@ -3,24 +3,32 @@
 
 /* The register of a name's value, or of a key column that lies in its row's block. */
 static uint16_t resident_reg(lang_emitter *f, const lang_expr *e) {
-  if (e->kind == EXPR_NAME) return e->sym->reg;
-  if (e->kind != EXPR_FIELD || e->left->kind != EXPR_NAME) return LANG_NO_REG;
+  if (e->kind == EXPR_NAME)
+    return e->sym->reg;
+  if (e->kind != EXPR_FIELD || e->left->kind != EXPR_NAME)
+    return LANG_NO_REG;
   lang_row *row = e->left->sym->row;
   bool key = row && row->keys && e->column < row->list->nkeys;
-  if (!key || (e->type == LS_REAL && !row->exact)) return LANG_NO_REG;
+  if (!key || (e->type == LS_REAL && !row->exact))
+    return LANG_NO_REG;
   lang_emit_refind(f, row, e->op_at);
   return (uint16_t)(row->base + 2 + e->column);
 }
 
 uint16_t lang_lasting_reg(lang_emitter *f, const lang_expr *e) {
-  if (e->kind == EXPR_NAME && e->sym->kind == SYM_VAR) return LANG_NO_REG;
+  if (e->kind == EXPR_NAME && e->sym->kind == SYM_VAR)
+    return LANG_NO_REG;
   return e->konst && e->kind != EXPR_NAME ? LANG_NO_REG : resident_reg(f, e);
 }
 
 uint16_t lang_emit_any(lang_emitter *f, const lang_expr *e, uint16_t hint) {
+  while (e->kind == EXPR_IF && e->third->konst && !e->konst)
+    e = e->third->value.i ? e->left : e->right;
   uint16_t reg = e->konst && e->kind != EXPR_NAME ? lang_kept_reg(f, e) : resident_reg(f, e);
-  if (reg != LANG_NO_REG) return reg;
-  if (hint == LANG_NO_REG) return lang_emit_next(f, e);
+  if (reg != LANG_NO_REG)
+    return reg;
+  if (hint == LANG_NO_REG)
+    return lang_emit_next(f, e);
   lang_emit_to(f, e, hint, true);
   return hint;
 }
@@ -38,23 +46,29 @@ static vm_op compare_op(lang_binary op, unsigned type) {
                                     {VM_OP_REQ, VM_OP_RLT, VM_OP_RLE},
                                     {VM_OP_TEQ, VM_OP_TLT, VM_OP_TLE}};
   unsigned row = type == LS_REAL ? 1 : type == LS_TEXT ? 2 : 0;
-  if (op == BIN_NE) return row == 1 ? VM_OP_RNE : row == 2 ? VM_OP_TNE : VM_OP_INE;
+  if (op == BIN_NE)
+    return row == 1 ? VM_OP_RNE : row == 2 ? VM_OP_TNE : VM_OP_INE;
   return (vm_op)ops[row][op == BIN_EQ ? 0 : op == BIN_LT || op == BIN_GT ? 1 : 2];
 }
 
 static vm_op sum_op(lang_binary op, unsigned type) {
   switch (op) {
-  case BIN_ADD: return type == LS_REAL ? VM_OP_RADD : VM_OP_IADD;
-  case BIN_SUB: return type == LS_REAL ? VM_OP_RSUB : VM_OP_ISUB;
-  case BIN_MUL: return type == LS_REAL ? VM_OP_RMUL : VM_OP_IMUL;
-  case BIN_DIV: return type == LS_REAL ? VM_OP_RDIV : VM_OP_IDIV;
+  case BIN_ADD:
+    return type == LS_REAL ? VM_OP_RADD : VM_OP_IADD;
+  case BIN_SUB:
+    return type == LS_REAL ? VM_OP_RSUB : VM_OP_ISUB;
+  case BIN_MUL:
+    return type == LS_REAL ? VM_OP_RMUL : VM_OP_IMUL;
+  case BIN_DIV:
+    return type == LS_REAL ? VM_OP_RDIV : VM_OP_IDIV;
   case BIN_MOD:
   case BIN_EQ:
   case BIN_NE:
   case BIN_LT:
   case BIN_LE:
   case BIN_GT:
-  case BIN_GE: break;
+  case BIN_GE:
+    break;
   }
   return VM_OP_IMOD;
 }
@@ -136,7 +150,8 @@ static void emit_logic(lang_emitter *f, const lang_expr *e, uint16_t dst, bool s
   lang_region_end(f, &region, &moved);
   lang_bind(f, &end);
   lang_all_moved(f, &moved);
-  if (t != dst) lang_ins(f, VM_OP_MOV, dst, t, 0, e->op_at);
+  if (t != dst)
+    lang_ins(f, VM_OP_MOV, dst, t, 0, e->op_at);
 }
 
 static void emit_if(lang_emitter *f, const lang_expr *e, uint16_t dst, bool scratch) {
@@ -183,7 +198,8 @@ static void branch_logic(lang_emitter *f, const lang_expr *e, bool when, lang_la
 void lang_emit_branch(lang_emitter *f, const lang_expr *e, bool when, lang_label *to) {
   uint32_t top = f->top;
   if (e->konst) {
-    if ((e->value.i != 0) == when) lang_jump(f, VM_OP_JMP, 0, 0, to, lang_pos(e->at));
+    if ((e->value.i != 0) == when)
+      lang_jump(f, VM_OP_JMP, 0, 0, to, lang_pos(e->at));
   } else if (e->kind == EXPR_NOT) {
     lang_emit_branch(f, e->left, !when, to);
   } else if (e->kind == EXPR_AND || e->kind == EXPR_OR) {
@@ -211,7 +227,8 @@ void lang_emit_call(lang_emitter *f, const lang_expr *e, uint16_t dst, bool in_p
   } else if (!in_place) {
     base = a ? (uint16_t)f->top : lang_reg(f);
   }
-  for (; a; a = a->next) lang_emit_next(f, a);
+  for (; a; a = a->next)
+    lang_emit_next(f, a);
   vm_pos pos = lang_pos(e->at);
   if (e->bif) {
     lang_ins(f, VM_OP_BIF, dst, e->bif - 1u, base, pos);
@@ -220,7 +237,8 @@ void lang_emit_call(lang_emitter *f, const lang_expr *e, uint16_t dst, bool in_p
   const lang_fn *callee = e->sym->fn;
   lang_ins(f, callee->is_extern ? VM_OP_CALLX : VM_OP_CALL, base, callee->number, 0, pos);
   lang_called(f, callee);
-  if (base != dst && e->type < LS_NTYPES) lang_ins(f, VM_OP_MOV, dst, base, 0, pos);
+  if (base != dst && e->type < LS_NTYPES)
+    lang_ins(f, VM_OP_MOV, dst, base, 0, pos);
 }
 
 static void emit_builtin(lang_emitter *f, const lang_expr *e, uint16_t dst, bool scratch) {
@@ -242,37 +260,56 @@ static void emit_unary(lang_emitter *f, const lang_expr *e, uint16_t dst, bool s
 
 static void emit_in(lang_emitter *f, const lang_expr *e, uint16_t dst) {
   lang_emit_has(f, e, dst);
-  if (e->negated) lang_ins(f, VM_OP_NOT, dst, dst, 0, e->op_at);
+  if (e->negated)
+    lang_ins(f, VM_OP_NOT, dst, dst, 0, e->op_at);
 }
 
 static void emit_move(lang_emitter *f, uint16_t dst, uint16_t src, vm_pos pos) {
-  if (dst != src) lang_ins(f, VM_OP_MOV, dst, src, 0, pos);
+  if (dst != src)
+    lang_ins(f, VM_OP_MOV, dst, src, 0, pos);
 }
 
 static void emit_value(lang_emitter *f, const lang_expr *e, uint16_t dst, bool scratch) {
   switch ((lang_expr_kind)e->kind) {
-  case EXPR_NAME: emit_move(f, dst, e->sym->reg, lang_pos(e->at)); return;
-  case EXPR_FIELD: lang_emit_field(f, e, dst); return;
+  case EXPR_NAME:
+    emit_move(f, dst, e->sym->reg, lang_pos(e->at));
+    return;
+  case EXPR_FIELD:
+    lang_emit_field(f, e, dst);
+    return;
   case EXPR_CALL:
     if (e->bif)
       emit_builtin(f, e, dst, scratch);
     else
       lang_emit_call(f, e, dst, scratch && dst + 1u == f->top);
     return;
-  case EXPR_COUNT: lang_emit_count(f, e, dst); return;
+  case EXPR_COUNT:
+    lang_emit_count(f, e, dst);
+    return;
   case EXPR_NOT:
-  case EXPR_NEG: emit_unary(f, e, dst, scratch); return;
-  case EXPR_BINARY: emit_binary(f, e, dst, scratch); return;
+  case EXPR_NEG:
+    emit_unary(f, e, dst, scratch);
+    return;
+  case EXPR_BINARY:
+    emit_binary(f, e, dst, scratch);
+    return;
   case EXPR_AND:
-  case EXPR_OR: emit_logic(f, e, dst, scratch); return;
-  case EXPR_IN: emit_in(f, e, dst); return;
-  case EXPR_IF: emit_if(f, e, dst, scratch); return;
+  case EXPR_OR:
+    emit_logic(f, e, dst, scratch);
+    return;
+  case EXPR_IN:
+    emit_in(f, e, dst);
+    return;
+  case EXPR_IF:
+    emit_if(f, e, dst, scratch);
+    return;
   case EXPR_CONST:
   case EXPR_INDEX:
   case EXPR_FIRST:
   case EXPR_LAST:
   case EXPR_TUPLE:
-  case EXPR_RANGE: return; /* constants are loaded, the others are no values */
+  case EXPR_RANGE:
+    return; /* constants are loaded, the others are no values */
   }
 }
 

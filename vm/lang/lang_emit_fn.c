@@ -8,13 +8,15 @@ static lang_list *make_result(lang_emitter *f) {
   lang_fn *fn = f->fn;
   lang_list *list = lang_alloc(f->cx, sizeof *list);
   lang_column **last = list ? &list->cols : NULL;
-  if (!list) return NULL;
+  if (!list)
+    return NULL;
   list->name = lang_intern(f->cx, "result", 6);
   list->at = fn->at;
   list->ncols = fn->nresult;
   for (const lang_param *q = fn->result_cols; q; q = q->next) {
     lang_column *col = lang_alloc(f->cx, sizeof *col);
-    if (!col) return NULL;
+    if (!col)
+      return NULL;
     col->name = q->name;
     col->at = q->at;
     col->type = q->type;
@@ -28,8 +30,10 @@ static lang_list *make_result(lang_emitter *f) {
 static void emit_start(lang_emitter *f) {
   lang_fn *fn = f->fn;
   f->top = f->nregs = fn->nparams;
-  for (unsigned i = 0; i < fn->nparams; i++) fn->param_syms[i]->reg = (uint16_t)i;
-  if (fn->result != VM_RESULT_ROWS || fn->return_at.line) return;
+  for (unsigned i = 0; i < fn->nparams; i++)
+    fn->param_syms[i]->reg = (uint16_t)i;
+  if (fn->result != VM_RESULT_ROWS || fn->return_at.line)
+    return;
   f->result = make_result(f);
   if (f->result)
     lang_ins(f, VM_OP_NEW, lang_slot_of(f, f->result), 0, 0, lang_pos(fn->at));
@@ -54,7 +58,8 @@ static void emit_late(lang_emitter *f) {
       lang_ins(f, VM_OP_RAISE, VM_FAULT_MISSING, 0, 0, late->pos);
       continue;
     }
-    for (unsigned i = 0; i < f->nslots; i++) lang_moved(f, i);
+    for (unsigned i = 0; i < f->nslots; i++)
+      lang_moved(f, i);
     f->top = late->top;
     lang_emit_block(f, late->block);
   }
@@ -65,7 +70,8 @@ static const vm_param *copy_params(vm_module *m, const lang_param *first, unsign
   for (unsigned i = 0; out && i < n; i++, first = first->next) {
     out[i].name = vm_module_text(m, first->name->text, first->name->len);
     out[i].type = (ls_type)first->type;
-    if (!out[i].name) return NULL;
+    if (!out[i].name)
+      return NULL;
   }
   return out;
 }
@@ -73,7 +79,8 @@ static const vm_param *copy_params(vm_module *m, const lang_param *first, unsign
 static bool copy_code(lang_emitter *f, vm_fn *out) {
   vm_ins *code = vm_module_alloc(f->b->m, (f->ncode + 1u) * sizeof *code);
   vm_pos *pos = vm_module_alloc(f->b->m, (f->ncode + 1u) * sizeof *pos);
-  if (!code || !pos) return false;
+  if (!code || !pos)
+    return false;
   if (f->ncode) {
     memcpy(code, f->code, f->ncode * sizeof *code);
     memcpy(pos, f->pos, f->ncode * sizeof *pos);
@@ -88,8 +95,10 @@ static bool add_local(lang_builder *b, lang_list *list) {
   if (b->nlocals == b->local_cap) {
     uint32_t cap = b->local_cap ? b->local_cap * 2 : 16;
     lang_list **locals = lang_alloc(b->cx, cap * sizeof *locals);
-    if (!locals) return false;
-    if (b->nlocals) memcpy(locals, b->locals, b->nlocals * sizeof *locals);
+    if (!locals)
+      return false;
+    if (b->nlocals)
+      memcpy(locals, b->locals, b->nlocals * sizeof *locals);
     b->locals = locals;
     b->local_cap = cap;
   }
@@ -100,10 +109,12 @@ static bool add_local(lang_builder *b, lang_list *list) {
 
 static bool copy_lists(lang_emitter *f, vm_fn *out) {
   uint16_t *lists = vm_module_alloc(f->b->m, (f->nslots + 1u) * sizeof *lists);
-  if (!lists) return false;
+  if (!lists)
+    return false;
   for (unsigned i = 0; i < f->nslots; i++) {
     lang_list *list = f->slots[i].list;
-    if (!list->stored && !add_local(f->b, list)) return false;
+    if (!list->stored && !add_local(f->b, list))
+      return false;
     if (list->number >= UINT16_MAX) {
       lang_too_large(f, "lists in a program", UINT16_MAX);
       return false;
@@ -129,7 +140,8 @@ bool lang_copy_header(lang_builder *b, const lang_fn *fn, vm_fn *out) {
 
 bool lang_emit_fn(lang_builder *b, lang_fn *fn, vm_fn *out) {
   lang_emitter *f = lang_alloc(b->cx, sizeof *f);
-  if (!f) return false;
+  if (!f)
+    return false;
   f->b = b;
   f->cx = b->cx;
   f->fn = fn;

@@ -18,7 +18,8 @@
 #include <string.h>
 
 uint16_t lang_slot_of(lang_emitter *f, lang_list *list) {
-  if (list->slot_fn == f->fn) return list->slot;
+  if (list->slot_fn == f->fn)
+    return list->slot;
   if (f->nslots == VM_MAX_LISTS) {
     lang_too_large(f, "lists", VM_MAX_LISTS);
     return 0;
@@ -51,7 +52,8 @@ static void set_clock(lang_emitter *f, uint64_t *where) {
         f->failed = true;
         return;
       }
-      if (f->nundo) memcpy(undo, f->undo, f->nundo * sizeof *undo);
+      if (f->nundo)
+        memcpy(undo, f->undo, f->nundo * sizeof *undo);
       f->undo = undo;
       f->undo_cap = cap;
     }
@@ -69,7 +71,8 @@ void lang_moved(lang_emitter *f, unsigned slot) {
 
 void lang_called(lang_emitter *f, const lang_fn *callee) {
   for (unsigned i = 0; i < f->nslots; i++) {
-    if (f->slots[i].list->stored && lang_effects_writes(callee, f->slots[i].list)) lang_moved(f, i);
+    if (f->slots[i].list->stored && lang_effects_writes(callee, f->slots[i].list))
+      lang_moved(f, i);
   }
 }
 
@@ -85,7 +88,8 @@ void lang_region_begin(lang_emitter *f, lang_region *r) {
 }
 
 void lang_region_end(lang_emitter *f, lang_region *r, lang_slots *moved) {
-  for (unsigned i = 0; i < 4 && f->reachable; i++) moved->bits[i] |= f->moved.bits[i];
+  for (unsigned i = 0; i < 4 && f->reachable; i++)
+    moved->bits[i] |= f->moved.bits[i];
   while (f->nundo > r->mark) {
     f->nundo--;
     *f->undo[f->nundo].where = f->undo[f->nundo].old;
@@ -96,7 +100,8 @@ void lang_region_end(lang_emitter *f, lang_region *r, lang_slots *moved) {
 
 void lang_all_moved(lang_emitter *f, const lang_slots *slots) {
   for (unsigned i = 0; i < f->nslots; i++) {
-    if (lang_has_slot(slots, i)) lang_moved(f, i);
+    if (lang_has_slot(slots, i))
+      lang_moved(f, i);
   }
 }
 
@@ -107,14 +112,16 @@ typedef struct {
 
 static void add_list(void *user, lang_list *list) {
   loop_moves *m = user;
-  if (list->slot_fn == m->f->fn) m->slots.bits[list->slot / 64] |= UINT64_C(1) << (list->slot % 64);
+  if (list->slot_fn == m->f->fn)
+    m->slots.bits[list->slot / 64] |= UINT64_C(1) << (list->slot % 64);
 }
 
 static void add_call(void *user, lang_fn *fn) {
   loop_moves *m = user;
   for (unsigned i = 0; i < m->f->nslots; i++) {
     lang_list *list = m->f->slots[i].list;
-    if (list->stored && lang_effects_writes(fn, list)) add_list(user, list);
+    if (list->stored && lang_effects_writes(fn, list))
+      add_list(user, list);
   }
 }
 

@@ -35,7 +35,8 @@ static void emit_rows(lang_emitter *f, const lang_stmt *s, lang_row *row, unsign
   bool tracked = (slice & LANG_TRACKED) != 0;
   emit_header(f, &again, lang_pos(s->at));
   lang_jump(f, VM_OP_NEXT, row->base, slice, out, lang_pos(s->expr->at));
-  if (tracked && !s->list->stored) lang_moved(f, row->slot);
+  if (tracked && !s->list->stored)
+    lang_moved(f, row->slot);
   lang_found(f, row);
   row->keys = row->exact = tracked;
   s->sym->row = row;
@@ -97,12 +98,15 @@ static void emit_slice(lang_emitter *f, const lang_stmt *s, const lang_slots *mo
   lang_region region;
   lang_slots none = {{0}};
   lang_row *row = lang_new_row(f, s->list, lang_regs(f, 2u + s->list->nkeys));
-  if (!row) return;
+  if (!row)
+    return;
   lang_regs(f, 2);
   unsigned slice = lang_emit_bounds(f, s->expr, row->slot);
-  if (s->list->nkeys && lang_has_slot(moves, row->slot)) slice |= LANG_TRACKED;
+  if (s->list->nkeys && lang_has_slot(moves, row->slot))
+    slice |= LANG_TRACKED;
   lang_ins(f, VM_OP_SEEK, row->base, slice, 0, lang_pos(s->expr->at));
-  if (!s->list->stored && s->list->nkeys) lang_moved(f, row->slot);
+  if (!s->list->stored && s->list->nkeys)
+    lang_moved(f, row->slot);
   lang_region_begin(f, &region);
   lang_all_moved(f, moves);
   emit_rows(f, s, row, slice, out);
@@ -110,7 +114,7 @@ static void emit_slice(lang_emitter *f, const lang_stmt *s, const lang_slots *mo
 }
 
 static void emit_while_loop(lang_emitter *f, const lang_stmt *s, const lang_slots *moves,
-                         lang_label *out) {
+                            lang_label *out) {
   lang_region region;
   lang_slots none = {{0}};
   lang_region_begin(f, &region);
@@ -121,7 +125,8 @@ static void emit_while_loop(lang_emitter *f, const lang_stmt *s, const lang_slot
 
 static bool is_never(const lang_stmt *s) {
   const lang_expr *e = s->expr;
-  if (s->kind == STMT_WHILE) return e->konst && !e->value.i;
+  if (s->kind == STMT_WHILE)
+    return e->konst && !e->value.i;
   return e->kind == EXPR_RANGE && e->left->konst && e->right->konst &&
          e->left->value.i > e->right->value.i;
 }
@@ -131,9 +136,12 @@ static bool is_never(const lang_stmt *s) {
 void lang_emit_loop(lang_emitter *f, const lang_stmt *s) {
   lang_label out = LANG_LABEL;
   uint32_t top = f->top;
-  if (is_never(s)) return;
-  if (s->list) lang_slot_of(f, s->list);
-  if (f->loop_depth++ == 0) lang_keep_consts(f, s);
+  if (is_never(s))
+    return;
+  if (s->list)
+    lang_slot_of(f, s->list);
+  if (f->loop_depth++ == 0)
+    lang_keep_consts(f, s);
   lang_slots moves = lang_loop_moves(f, s);
   if (s->kind == STMT_WHILE)
     emit_while_loop(f, s, &moves, &out);
@@ -143,6 +151,7 @@ void lang_emit_loop(lang_emitter *f, const lang_stmt *s) {
     emit_slice(f, s, &moves, &out);
   lang_bind(f, &out);
   lang_all_moved(f, &moves);
-  if (--f->loop_depth == 0) f->nkept = 0;
+  if (--f->loop_depth == 0)
+    f->nkept = 0;
   f->top = top;
 }

@@ -11,11 +11,15 @@ static const lang_stmt *only_stmt(const lang_block *b) {
 /* Whether a break or continue of the block belongs to a loop around it. */
 static bool jumps_out(const lang_block *b) {
   for (const lang_stmt *s = b->first; s; s = s->next) {
-    if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE) return true;
-    if (s->kind == STMT_FOR || s->kind == STMT_WHILE) continue;
-    if (jumps_out(&s->block)) return true;
+    if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE)
+      return true;
+    if (s->kind == STMT_FOR || s->kind == STMT_WHILE)
+      continue;
+    if (jumps_out(&s->block))
+      return true;
     for (const lang_arm *arm = s->arms; arm; arm = arm->next) {
-      if (jumps_out(&arm->block)) return true;
+      if (jumps_out(&arm->block))
+        return true;
     }
   }
   return false;
@@ -72,11 +76,14 @@ static void emit_row_else(lang_emitter *f, const lang_stmt *s) {
 static void emit_ensure(lang_emitter *f, const lang_stmt *s) {
   lang_list *list = s->list;
   lang_row *row = lang_new_row(f, list, lang_regs(f, 2));
-  for (const lang_expr *a = s->target->args; a; a = a->next) lang_emit_next(f, a);
-  if (!row) return;
+  for (const lang_expr *a = s->target->args; a; a = a->next)
+    lang_emit_next(f, a);
+  if (!row)
+    return;
   uint32_t top = f->top;
   uint16_t rest = row->base;
-  if (list->ncols > list->nkeys) rest = lang_emit_values(f, list, s->args, true);
+  if (list->ncols > list->nkeys)
+    rest = lang_emit_values(f, list, s->args, true);
   lang_ins(f, VM_OP_ENSURE, row->base, rest, row->slot, lang_pos(s->target->at));
   f->top = top;
   row->keys = true;
@@ -130,14 +137,16 @@ static void emit_set(lang_emitter *f, lang_row *row, const lang_stmt *s, uint16_
 static void emit_set_field(lang_emitter *f, const lang_stmt *s) {
   uint16_t value = lang_emit_any(f, s->expr, LANG_NO_REG);
   lang_row *row = lang_emit_row(f, s->target->left);
-  if (row) emit_set(f, row, s, value);
+  if (row)
+    emit_set(f, row, s, value);
 }
 
 /* r.col += e: the row and its value, then e, then the row again if it may have moved. */
 static void emit_update_field(lang_emitter *f, const lang_stmt *s) {
   const lang_expr *t = s->target;
   lang_row *row = lang_emit_row(f, t->left);
-  if (!row) return;
+  if (!row)
+    return;
   uint16_t value = lang_reg(f);
   lang_sym holder = {.kind = SYM_VAR, .type = t->type, .reg = value};
   lang_expr left = {.kind = EXPR_NAME, .type = t->type, .at = t->at, .sym = &holder};
@@ -178,7 +187,8 @@ static void emit_delete(lang_emitter *f, const lang_stmt *s) {
     key = lang_emit_key(f, s->target->args, s->list->nkeys);
   } else {
     lang_row *row = lang_emit_row(f, s->target);
-    if (!row) return;
+    if (!row)
+      return;
     key = (uint16_t)(row->base + 2);
   }
   lang_ins(f, VM_OP_ERASE, key, slot, 0, lang_pos(s->at));
@@ -230,22 +240,30 @@ static void emit_if(lang_emitter *f, const lang_stmt *s) {
   for (const lang_arm *arm = s->arms; arm && !settled; arm = arm->next) {
     bool konst = !arm->let && arm->cond->konst;
     lang_label other = LANG_LABEL;
-    if (konst && !arm->cond->value.i) continue;
+    if (konst && !arm->cond->value.i)
+      continue;
     settled = konst;
-    if (!konst) emit_arm_test(f, arm, &other);
-    if (n++ == 0) lang_region_begin(f, &rest);
+    if (!konst)
+      emit_arm_test(f, arm, &other);
+    if (n++ == 0)
+      lang_region_begin(f, &rest);
     emit_arm_block(f, &arm->block, &moved);
     f->top = top;
-    if (!settled && (arm->next || s->has_else)) lang_jump(f, VM_OP_JMP, 0, 0, &end, lang_pos(s->at));
+    if (!settled && (arm->next || s->has_else))
+      lang_jump(f, VM_OP_JMP, 0, 0, &end, lang_pos(s->at));
     lang_bind(f, &other);
-    if (settled) break;
+    if (settled)
+      break;
   }
   if (n == 0) {
-    if (s->has_else) lang_emit_block(f, &s->block);
+    if (s->has_else)
+      lang_emit_block(f, &s->block);
     return;
   }
-  if (s->has_else && !settled) emit_arm_block(f, &s->block, &moved);
-  for (unsigned i = 0; i < 4; i++) moved.bits[i] |= f->moved.bits[i];
+  if (s->has_else && !settled)
+    emit_arm_block(f, &s->block, &moved);
+  for (unsigned i = 0; i < 4; i++)
+    moved.bits[i] |= f->moved.bits[i];
   lang_region_end(f, &rest, &moved);
   lang_bind(f, &end);
   lang_all_moved(f, &moved);
@@ -275,26 +293,56 @@ static void emit_call(lang_emitter *f, const lang_stmt *s) {
 static void emit_stmt(lang_emitter *f, const lang_stmt *s) {
   vm_pos pos = lang_pos(s->at);
   switch ((lang_stmt_kind)s->kind) {
-  case STMT_LET: emit_let(f, s); return;
-  case STMT_VAR: s->sym->reg = lang_emit_next(f, s->expr); return;
-  case STMT_ASSIGN: emit_assign(f, s); return;
-  case STMT_LOCAL: emit_whole(f, VM_OP_NEW, s->list, pos); return;
+  case STMT_LET:
+    emit_let(f, s);
+    return;
+  case STMT_VAR:
+    s->sym->reg = lang_emit_next(f, s->expr);
+    return;
+  case STMT_ASSIGN:
+    emit_assign(f, s);
+    return;
+  case STMT_LOCAL:
+    emit_whole(f, VM_OP_NEW, s->list, pos);
+    return;
   case STMT_PUT:
-  case STMT_ADD: emit_put(f, s); return;
-  case STMT_DELETE: emit_delete(f, s); return;
-  case STMT_CLEAR: emit_whole(f, VM_OP_CLEAR, s->list, pos); return;
-  case STMT_SORT: emit_sort(f, s); return;
-  case STMT_IF: emit_if(f, s); return;
+  case STMT_ADD:
+    emit_put(f, s);
+    return;
+  case STMT_DELETE:
+    emit_delete(f, s);
+    return;
+  case STMT_CLEAR:
+    emit_whole(f, VM_OP_CLEAR, s->list, pos);
+    return;
+  case STMT_SORT:
+    emit_sort(f, s);
+    return;
+  case STMT_IF:
+    emit_if(f, s);
+    return;
   case STMT_WHILE:
-  case STMT_FOR: lang_emit_loop(f, s); return;
-  case STMT_BREAK: lang_jump(f, VM_OP_JMP, 0, 0, f->loop->out, pos); return;
-  case STMT_CONTINUE: lang_jump(f, VM_OP_JMP, 0, 0, f->loop->again, pos); return;
-  case STMT_RETURN: emit_return(f, s); return;
-  case STMT_EMIT: emit_row_out(f, s); return;
+  case STMT_FOR:
+    lang_emit_loop(f, s);
+    return;
+  case STMT_BREAK:
+    lang_jump(f, VM_OP_JMP, 0, 0, f->loop->out, pos);
+    return;
+  case STMT_CONTINUE:
+    lang_jump(f, VM_OP_JMP, 0, 0, f->loop->again, pos);
+    return;
+  case STMT_RETURN:
+    emit_return(f, s);
+    return;
+  case STMT_EMIT:
+    emit_row_out(f, s);
+    return;
   case STMT_FAULT:
     lang_ins(f, VM_OP_FAIL, lang_emit_any(f, s->expr, LANG_NO_REG), 0, 0, pos);
     return;
-  case STMT_CALL: emit_call(f, s); return;
+  case STMT_CALL:
+    emit_call(f, s);
+    return;
   }
 }
 
@@ -306,7 +354,8 @@ void lang_emit_block(lang_emitter *f, const lang_block *b) {
   for (const lang_stmt *s = b->first; s && f->reachable && !f->failed; s = s->next) {
     uint32_t before = f->top;
     emit_stmt(f, s);
-    if (!declares(s)) f->top = before;
+    if (!declares(s))
+      f->top = before;
   }
   f->top = top;
 }

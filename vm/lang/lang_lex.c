@@ -35,13 +35,21 @@ const char *lang_token_spelling(lang_token_kind kind) { return spellings[kind]; 
 
 const char *lang_token_text(const lang_token *t, char *buf, size_t n) {
   switch (t->kind) {
-  case TOK_END: return "the end of the text";
+  case TOK_END:
+    return "the end of the text";
   case TOK_LIT_INT:
-  case TOK_LIT_REAL: return "a number";
-  case TOK_LIT_TEXT: return "a text";
-  case TOK_BAD: return "something else";
-  case TOK_NAME: snprintf(buf, n, "`%s`", t->name->text); return buf;
-  default: snprintf(buf, n, "`%s`", spellings[t->kind]); return buf;
+  case TOK_LIT_REAL:
+    return "a number";
+  case TOK_LIT_TEXT:
+    return "a text";
+  case TOK_BAD:
+    return "something else";
+  case TOK_NAME:
+    snprintf(buf, n, "`%s`", t->name->text);
+    return buf;
+  default:
+    snprintf(buf, n, "`%s`", spellings[t->kind]);
+    return buf;
   }
 }
 
@@ -54,13 +62,15 @@ static bool at_end(const lang_lexer *x) { return x->at >= x->cx->len; }
 
 /* Over one character; the text is known to be UTF-8. */
 static void skip(lang_lexer *x) {
-  if (at_end(x)) return;
+  if (at_end(x))
+    return;
   if (peek(x, 0) == '\n') {
     x->line++;
     x->column = 0;
   }
   x->at++;
-  while ((peek(x, 0) & 0xc0) == 0x80 && !at_end(x)) x->at++;
+  while ((peek(x, 0) & 0xc0) == 0x80 && !at_end(x))
+    x->at++;
   x->column++;
 }
 
@@ -74,11 +84,13 @@ static bool skip_blanks(lang_lexer *x) {
   bool first = x->at == 0;
   for (;;) {
     uint8_t c = peek(x, 0);
-    if (c == '\n') first = true;
+    if (c == '\n')
+      first = true;
     if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
       skip(x);
     } else if (c == '-' && peek(x, 1) == '-') {
-      while (!at_end(x) && peek(x, 0) != '\n') skip(x);
+      while (!at_end(x) && peek(x, 0) != '\n')
+        skip(x);
     } else {
       return first;
     }
@@ -96,7 +108,8 @@ static lang_span here(const lang_lexer *x, uint32_t width) {
 
 static void lex_name(lang_lexer *x, lang_token *t) {
   size_t n = 0;
-  while (is_letter(peek(x, n)) || is_digit(peek(x, n))) n++;
+  while (is_letter(peek(x, n)) || is_digit(peek(x, n)))
+    n++;
   t->at.width = (uint32_t)n;
   t->kind = TOK_NAME;
   if (n > MAX_NAME) {
@@ -104,9 +117,11 @@ static void lex_name(lang_lexer *x, lang_token *t) {
     t->kind = TOK_BAD;
   }
   t->name = lang_intern(x->cx, x->cx->text + x->at, (uint32_t)(n > MAX_NAME ? MAX_NAME : n));
-  if (!t->name) t->kind = TOK_BAD;
+  if (!t->name)
+    t->kind = TOK_BAD;
   for (size_t i = 0; i < sizeof words && t->kind == TOK_NAME; i++) {
-    if (lang_name_is(t->name, spellings[words[i]])) t->kind = words[i];
+    if (lang_name_is(t->name, spellings[words[i]]))
+      t->kind = words[i];
   }
   skip_ascii(x, n);
 }
@@ -137,13 +152,15 @@ static void lex_number(lang_lexer *x, lang_token *t) {
   const char *bytes = x->cx->text + x->at;
   t->at.width = (uint32_t)n;
   t->kind = real ? TOK_LIT_REAL : TOK_LIT_INT;
-  lang_number_status s = real ? lang_read_real(bytes, n, &t->value.r)
-                              : lang_read_int(bytes, n, &t->value.i, &t->huge);
+  lang_number_status s =
+      real ? lang_read_real(bytes, n, &t->value.r) : lang_read_int(bytes, n, &t->value.i, &t->huge);
   skip_ascii(x, n);
-  if (s == LANG_NUMBER_FINE) return;
-  lang_complain(x->cx, t->at, "%s", s == LANG_NUMBER_BAD   ? "this is not a number"
-                                    : real                 ? "this number is too large for a real"
-                                                           : "this number does not fit in an int");
+  if (s == LANG_NUMBER_FINE)
+    return;
+  lang_complain(x->cx, t->at, "%s",
+                s == LANG_NUMBER_BAD ? "this is not a number"
+                : real               ? "this number is too large for a real"
+                                     : "this number does not fit in an int");
   t->kind = TOK_BAD;
 }
 
@@ -153,7 +170,8 @@ static size_t put_utf8(char *out, uint32_t c) {
     return 1;
   }
   size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-  for (size_t i = n - 1; i > 0; i--, c >>= 6) out[i] = (char)(0x80 | (c & 0x3f));
+  for (size_t i = n - 1; i > 0; i--, c >>= 6)
+    out[i] = (char)(0x80 | (c & 0x3f));
   out[0] = (char)((0xf00u >> n & 0xffu) | c);
   return n;
 }
@@ -162,13 +180,16 @@ static size_t put_utf8(char *out, uint32_t c) {
 static size_t lex_code_point(lang_lexer *x, char *out) {
   uint32_t c = 0;
   size_t n = 2;
-  if (peek(x, 1) != '{') return 0;
+  if (peek(x, 1) != '{')
+    return 0;
   for (; n < 9 && peek(x, n) != '}'; n++) {
     uint8_t d = peek(x, n);
-    if (!is_digit(d) && ((d | 32) < 'a' || (d | 32) > 'f')) return 0;
+    if (!is_digit(d) && ((d | 32) < 'a' || (d | 32) > 'f'))
+      return 0;
     c = c * 16 + (uint32_t)(is_digit(d) ? d - '0' : (d | 32) - 'a' + 10);
   }
-  if (n == 2 || peek(x, n) != '}' || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
+  if (n == 2 || peek(x, n) != '}' || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+    return 0;
   skip_ascii(x, n);
   return put_utf8(out, c);
 }
@@ -176,12 +197,22 @@ static size_t lex_code_point(lang_lexer *x, char *out) {
 /* What follows a backslash.  Leaves x at its last byte. */
 static size_t lex_escape(lang_lexer *x, char *out) {
   switch (peek(x, 0)) {
-  case 'n': *out = '\n'; return 1;
-  case 't': *out = '\t'; return 1;
-  case '"': *out = '"'; return 1;
-  case '\\': *out = '\\'; return 1;
-  case 'u': return lex_code_point(x, out);
-  default: return 0;
+  case 'n':
+    *out = '\n';
+    return 1;
+  case 't':
+    *out = '\t';
+    return 1;
+  case '"':
+    *out = '"';
+    return 1;
+  case '\\':
+    *out = '\\';
+    return 1;
+  case 'u':
+    return lex_code_point(x, out);
+  default:
+    return 0;
   }
 }
 
@@ -189,8 +220,10 @@ static size_t text_end(const lang_lexer *x) {
   size_t n = 1;
   for (; x->at + n < x->cx->len; n++) {
     uint8_t c = peek(x, n);
-    if (c == '"' || c == '\n') break;
-    if (c == '\\' && peek(x, n + 1) != '\n' && x->at + n + 1 < x->cx->len) n++;
+    if (c == '"' || c == '\n')
+      break;
+    if (c == '\\' && peek(x, n + 1) != '\n' && x->at + n + 1 < x->cx->len)
+      n++;
   }
   return n;
 }
@@ -207,7 +240,8 @@ static void lex_text(lang_lexer *x, lang_token *t) {
   for (skip(x); x->at < end; skip(x)) {
     lang_span at = here(x, 2);
     size_t n = 1;
-    if (!out) continue;
+    if (!out)
+      continue;
     if (peek(x, 0) == '\\') {
       skip(x);
       n = lex_escape(x, out + len);
@@ -218,11 +252,13 @@ static void lex_text(lang_lexer *x, lang_token *t) {
       }
       len += n;
     } else {
-      do out[len++] = (char)peek(x, n - 1);
+      do
+        out[len++] = (char)peek(x, n - 1);
       while ((peek(x, n++) & 0xc0) == 0x80);
     }
   }
-  if (closed) skip(x);
+  if (closed)
+    skip(x);
   t->at.width = x->column - t->at.column;
   t->text = out;
   t->text_len = (uint32_t)len;
@@ -253,7 +289,8 @@ static bool starts(const lang_lexer *x, const char *sign) {
 
 static bool lex_foreign(lang_lexer *x, lang_token *t) {
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-    if (!starts(x, foreign[i].sign) || starts(x, "!=")) continue;
+    if (!starts(x, foreign[i].sign) || starts(x, "!="))
+      continue;
     t->kind = TOK_BAD;
     t->at.width = (uint32_t)strlen(foreign[i].sign);
     lang_error *e = lang_complain(x->cx, t->at, "`%s` means nothing here", foreign[i].sign);
@@ -265,9 +302,11 @@ static bool lex_foreign(lang_lexer *x, lang_token *t) {
 }
 
 static void lex_mark(lang_lexer *x, lang_token *t) {
-  if (lex_foreign(x, t)) return;
+  if (lex_foreign(x, t))
+    return;
   for (size_t i = 0; i < sizeof marks; i++) {
-    if (!starts(x, spellings[marks[i]])) continue;
+    if (!starts(x, spellings[marks[i]]))
+      continue;
     t->kind = marks[i];
     t->at.width = (uint32_t)strlen(spellings[marks[i]]);
     skip_ascii(x, t->at.width);
@@ -279,7 +318,8 @@ static void lex_mark(lang_lexer *x, lang_token *t) {
     lang_complain(x->cx, t->at, "unexpected control character (code %u)", c);
   } else {
     size_t n = 1;
-    while ((peek(x, n) & 0xc0) == 0x80 && n < 4) n++;
+    while ((peek(x, n) & 0xc0) == 0x80 && n < 4)
+      n++;
     lang_complain(x->cx, t->at, "unexpected character `%.*s`", (int)n, x->cx->text + x->at);
   }
   skip(x);
@@ -287,7 +327,8 @@ static void lex_mark(lang_lexer *x, lang_token *t) {
 
 void lang_lex_start(lang_lexer *x, lang_cx *cx) {
   *x = (lang_lexer){cx, 0, 1, 1};
-  if (cx->len >= 3 && memcmp(cx->text, "\xef\xbb\xbf", 3) == 0) x->at = 3;
+  if (cx->len >= 3 && memcmp(cx->text, "\xef\xbb\xbf", 3) == 0)
+    x->at = 3;
 }
 
 void lang_lex(lang_lexer *x, lang_token *t) {
@@ -295,7 +336,8 @@ void lang_lex(lang_lexer *x, lang_token *t) {
   t->first = skip_blanks(x);
   t->at = here(x, 1);
   uint8_t c = peek(x, 0);
-  if (at_end(x)) return;
+  if (at_end(x))
+    return;
   if (is_letter(c))
     lex_name(x, t);
   else if (is_digit(c))

@@ -24,14 +24,18 @@ static uint16_t height(const lang_expr *e) { return e ? e->height : 0; }
 /* Closes e: its extent and its height. */
 static lang_expr *finish(lang_parser *p, lang_expr *e) {
   unsigned most = height(e->left);
-  if (height(e->right) > most) most = height(e->right);
-  if (height(e->third) > most) most = height(e->third);
+  if (height(e->right) > most)
+    most = height(e->right);
+  if (height(e->third) > most)
+    most = height(e->third);
   for (lang_expr *a = e->args; a; a = a->next) {
-    if (a->height > most) most = a->height;
+    if (a->height > most)
+      most = a->height;
   }
   e->at = lang_span_from(p, e->at);
   e->height = (uint16_t)(most + 1);
-  if (e->height <= LANG_MAX_HEIGHT) return e;
+  if (e->height <= LANG_MAX_HEIGHT)
+    return e;
   if (!p->stop)
     lang_complain(p->cx, e->at, "too long: at most %d operations inside one another",
                   LANG_MAX_HEIGHT);
@@ -48,19 +52,22 @@ static bool parse_items(lang_parser *p, lang_token_kind close, bool ranges, lang
   p->inside++;
   while (!lang_sees(p, close)) {
     lang_expr *e = ranges ? lang_parse_item(p) : lang_parse_expr(p);
-    if (!e) return false;
+    if (!e)
+      return false;
     *last = e;
     last = &e->next;
     if (++*n > LS_MAX_COLS) {
       lang_complain(p->cx, e->at, "too many values: at most %d", LS_MAX_COLS);
       return false;
     }
-    if (!lang_accept(p, TOK_COMMA)) break;
+    if (!lang_accept(p, TOK_COMMA))
+      break;
   }
   if (!lang_sees(p, close)) {
     bool round = close == TOK_CLOSE;
     lang_error *e = lang_unexpected(p, round ? "`,` or `)`" : "`,` or `]`");
-    if (p->tok.at.line != line) lang_hint(e, "the `%c` is in line %u", round ? '(' : '[', line);
+    if (p->tok.at.line != line)
+      lang_hint(e, "the `%c` is in line %u", round ? '(' : '[', line);
     return false;
   }
   p->inside--;
@@ -74,7 +81,8 @@ bool lang_parse_values(lang_parser *p, lang_expr **args, uint16_t *n) {
 
 static lang_expr *parse_literal(lang_parser *p) {
   lang_expr *e = new_expr(p, EXPR_CONST, p->tok.at);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->konst = true;
   e->type = lang_sees(p, TOK_LIT_INT)    ? LS_INT
             : lang_sees(p, TOK_LIT_REAL) ? LS_REAL
@@ -84,14 +92,16 @@ static lang_expr *parse_literal(lang_parser *p) {
   e->value = p->tok.value;
   e->text = p->tok.text;
   e->text_len = p->tok.text_len;
-  if (e->type == LS_BOOL) e->value.i = lang_sees(p, TOK_TRUE);
+  if (e->type == LS_BOOL)
+    e->value.i = lang_sees(p, TOK_TRUE);
   lang_advance(p);
   return finish(p, e);
 }
 
 static lang_expr *parse_date(lang_parser *p, lang_span from) {
   lang_expr *e = new_expr(p, EXPR_CONST, from);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->konst = true;
   e->type = LS_DATE;
   if (!vm_text_to_date(p->tok.text, p->tok.text_len, &e->value.i)) {
@@ -104,7 +114,8 @@ static lang_expr *parse_date(lang_parser *p, lang_span from) {
 
 static lang_expr *parse_call(lang_parser *p, lang_name *name, lang_span from) {
   lang_expr *e = new_expr(p, EXPR_CALL, from);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->name = name;
   return lang_parse_values(p, &e->args, &e->nargs) ? finish(p, e) : NULL;
 }
@@ -114,8 +125,10 @@ static lang_expr *parse_type_call(lang_parser *p) {
   lang_span from = p->tok.at;
   lang_token type = p->tok;
   lang_advance(p);
-  if (type.kind == TOK_DATE && lang_sees(p, TOK_LIT_TEXT)) return parse_date(p, from);
-  if (lang_sees(p, TOK_OPEN)) return parse_call(p, type.name, from);
+  if (type.kind == TOK_DATE && lang_sees(p, TOK_LIT_TEXT))
+    return parse_date(p, from);
+  if (lang_sees(p, TOK_OPEN))
+    return parse_call(p, type.name, from);
   if (p->tok.kind != TOK_BAD && !p->stop)
     lang_complain(p->cx, from, "expected an expression, found the type `%s`", type.name->text);
   return NULL;
@@ -128,11 +141,13 @@ static lang_expr *parse_list_call(lang_parser *p) {
                                                   : EXPR_LAST;
   lang_expr *e = new_expr(p, kind, p->tok.at);
   lang_advance(p);
-  if (!e || !lang_expect(p, TOK_OPEN, NULL)) return NULL;
+  if (!e || !lang_expect(p, TOK_OPEN, NULL))
+    return NULL;
   p->inside++;
   e->left = lang_parse_expr(p);
   if (!e->left || !lang_sees(p, TOK_CLOSE)) {
-    if (e->left) lang_unexpected(p, "`)`");
+    if (e->left)
+      lang_unexpected(p, "`)`");
     return NULL;
   }
   p->inside--;
@@ -143,11 +158,14 @@ static lang_expr *parse_list_call(lang_parser *p) {
 static lang_expr *parse_if(lang_parser *p) {
   lang_expr *e = new_expr(p, EXPR_IF, p->tok.at);
   lang_advance(p);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->third = lang_parse_expr(p);
-  if (!e->third || !lang_expect(p, TOK_THEN, NULL)) return NULL;
+  if (!e->third || !lang_expect(p, TOK_THEN, NULL))
+    return NULL;
   e->left = lang_parse_expr(p);
-  if (!e->left || !lang_expect(p, TOK_ELSE, NULL)) return NULL;
+  if (!e->left || !lang_expect(p, TOK_ELSE, NULL))
+    return NULL;
   e->right = lang_parse_expr(p);
   return e->right ? finish(p, e) : NULL;
 }
@@ -155,8 +173,10 @@ static lang_expr *parse_if(lang_parser *p) {
 /* ( e ) or ( e, .. ) */
 static lang_expr *parse_parens(lang_parser *p) {
   lang_expr *e = new_expr(p, EXPR_TUPLE, p->tok.at);
-  if (!e || !lang_parse_values(p, &e->args, &e->nargs)) return NULL;
-  if (e->nargs != 1) return finish(p, e);
+  if (!e || !lang_parse_values(p, &e->args, &e->nargs))
+    return NULL;
+  if (e->nargs != 1)
+    return finish(p, e);
   lang_expr *inner = e->args;
   inner->paren = true;
   inner->at = lang_span_from(p, e->at);
@@ -167,32 +187,41 @@ static lang_expr *parse_name(lang_parser *p) {
   lang_span from = p->tok.at;
   lang_name *name = p->tok.name;
   lang_advance(p);
-  if (lang_sees(p, TOK_OPEN) && lang_goes_on(p)) return parse_call(p, name, from);
+  if (lang_sees(p, TOK_OPEN) && lang_goes_on(p))
+    return parse_call(p, name, from);
   lang_expr *e = new_expr(p, EXPR_NAME, from);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->name = name;
   return finish(p, e);
 }
 
 static lang_expr *parse_primary(lang_parser *p) {
   switch (p->tok.kind) {
-  case TOK_NAME: return parse_name(p);
+  case TOK_NAME:
+    return parse_name(p);
   case TOK_LIT_INT:
   case TOK_LIT_REAL:
   case TOK_LIT_TEXT:
   case TOK_TRUE:
-  case TOK_FALSE: return parse_literal(p);
-  case TOK_OPEN: return parse_parens(p);
-  case TOK_IF: return parse_if(p);
+  case TOK_FALSE:
+    return parse_literal(p);
+  case TOK_OPEN:
+    return parse_parens(p);
+  case TOK_IF:
+    return parse_if(p);
   case TOK_COUNT:
   case TOK_FIRST:
-  case TOK_LAST: return parse_list_call(p);
+  case TOK_LAST:
+    return parse_list_call(p);
   case TOK_INT:
   case TOK_REAL:
   case TOK_BOOL:
   case TOK_TEXT:
-  case TOK_DATE: return parse_type_call(p);
-  default: break;
+  case TOK_DATE:
+    return parse_type_call(p);
+  default:
+    break;
   }
   lang_error *e = lang_unexpected(p, "an expression");
   if (lang_sees(p, TOK_NOT))
@@ -206,7 +235,8 @@ static lang_expr *parse_field(lang_parser *p, lang_expr *left) {
   lang_expr *e = new_expr(p, EXPR_FIELD, left->at);
   lang_span at;
   lang_advance(p);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->left = left;
   e->name = lang_expect_column(p, &at);
   return e->name ? finish(p, e) : NULL;
@@ -216,9 +246,11 @@ static lang_expr *parse_index(lang_parser *p, lang_expr *left) {
   lang_expr *e = new_expr(p, EXPR_INDEX, left->at);
   lang_span open = p->tok.at;
   lang_advance(p);
-  if (!e || !parse_items(p, TOK_CLOSE_INDEX, true, &e->args, &e->nargs)) return NULL;
+  if (!e || !parse_items(p, TOK_CLOSE_INDEX, true, &e->args, &e->nargs))
+    return NULL;
   e->left = left;
-  if (e->nargs > 0) return finish(p, e);
+  if (e->nargs > 0)
+    return finish(p, e);
   lang_complain(p->cx, open, "expected a key between `[` and `]`");
   return NULL;
 }
@@ -238,12 +270,13 @@ lang_expr *lang_parse_postfix(lang_parser *p) {
 
 static lang_expr *parse_unary(lang_parser *p, lang_expr_kind kind, int least) {
   lang_expr *e = new_expr(p, kind, p->tok.at);
-  if (!e || !lang_enter(p)) return NULL;
   lang_advance(p);
-  e->left = kind == EXPR_NOT ? parse_binary(p, least) : parse_binary(p, PREC_POSTFIX);
-  p->depth--;
-  if (!e->left) return NULL;
-  if (kind != EXPR_NEG || !e->left->huge || e->left->paren) return finish(p, e);
+  if (e)
+    e->left = parse_binary(p, least);
+  if (!e || !e->left)
+    return NULL;
+  if (kind != EXPR_NEG || !e->left->huge || e->left->paren)
+    return finish(p, e);
   e->left->huge = false; /* its value is the smallest int already */
   e->left->at = lang_span_from(p, e->at);
   return e->left;
@@ -275,16 +308,19 @@ static const infix infixes[] = {
 };
 
 static const infix *find_infix(const lang_parser *p, int least) {
-  if (!lang_goes_on(p)) return NULL;
+  if (!lang_goes_on(p))
+    return NULL;
   for (size_t i = 0; i < sizeof infixes / sizeof *infixes; i++) {
-    if (infixes[i].token == p->tok.kind) return infixes[i].prec >= least ? &infixes[i] : NULL;
+    if (infixes[i].token == p->tok.kind)
+      return infixes[i].prec >= least ? &infixes[i] : NULL;
   }
   return NULL;
 }
 
 static lang_expr *parse_operator(lang_parser *p, const infix *op, lang_expr *left) {
   lang_expr *e = new_expr(p, (lang_expr_kind)op->kind, left->at);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->op = op->op;
   e->op_at = (vm_pos){p->tok.at.line, p->tok.at.column};
   e->left = left;
@@ -293,7 +329,8 @@ static lang_expr *parse_operator(lang_parser *p, const infix *op, lang_expr *lef
   lang_advance(p);
   if (op->token == TOK_NOT) {
     e->negated = true;
-    if (!lang_expect(p, TOK_IN, "`in` after `not`")) return NULL;
+    if (!lang_expect(p, TOK_IN, "`in` after `not`"))
+      return NULL;
   }
   e->right = parse_binary(p, op->prec + 1);
   return e->right ? finish(p, e) : NULL;
@@ -306,7 +343,8 @@ static bool complain_of_chain(lang_parser *p) {
 }
 
 static lang_expr *parse_binary(lang_parser *p, int least) {
-  if (!lang_enter(p)) return NULL;
+  if (!lang_enter(p))
+    return NULL;
   lang_expr *e;
   if (lang_sees(p, TOK_NOT) && least <= PREC_NOT)
     e = parse_unary(p, EXPR_NOT, PREC_NOT);
@@ -332,15 +370,18 @@ lang_expr *lang_parse_item(lang_parser *p) {
   lang_expr *lo = NULL;
   if (!lang_sees(p, TOK_RANGE)) {
     lo = lang_parse_expr(p);
-    if (!lo || !lang_sees(p, TOK_RANGE) || !lang_goes_on(p)) return lo;
+    if (!lo || !lang_sees(p, TOK_RANGE) || !lang_goes_on(p))
+      return lo;
   }
   lang_expr *e = new_expr(p, EXPR_RANGE, from);
-  if (!e) return NULL;
+  if (!e)
+    return NULL;
   e->left = lo;
   lang_advance(p);
   if (!lang_sees(p, TOK_COMMA) && !lang_sees(p, TOK_CLOSE_INDEX) && !lang_sees(p, TOK_OPEN_BLOCK)) {
     e->right = lang_parse_expr(p);
-    if (!e->right) return NULL;
+    if (!e->right)
+      return NULL;
   }
   return finish(p, e);
 }

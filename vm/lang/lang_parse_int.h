@@ -14,15 +14,16 @@ typedef struct {
   lang_lexer lexer;
   lang_token tok;
   uint32_t end_line, end_column; /* just after the token before */
-  unsigned depth;  /* constructs inside one another */
-  unsigned inside; /* open ( and [: line ends mean nothing there */
-  bool stop;       /* no use going on */
+  unsigned depth;                /* constructs inside one another */
+  unsigned inside;               /* open ( and [: line ends mean nothing there */
+  bool stop;                     /* no use going on */
 } lang_parser;
 
 /* lang_parse.c */
 void lang_advance(lang_parser *p);
 bool lang_accept(lang_parser *p, lang_token_kind kind);
-/* "expected X, found Y" unless the token is of that kind; what: NULL, or instead of the spelling. */
+/* "expected X, found Y" unless the token is of that kind; what: NULL, or instead of the spelling.
+ */
 bool lang_expect(lang_parser *p, lang_token_kind kind, const char *what);
 lang_error *lang_unexpected(lang_parser *p, const char *expected);
 /* A name that is no reserved word; what: "a list name". */

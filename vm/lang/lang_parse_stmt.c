@@ -16,15 +16,18 @@ static lang_stmt *new_stmt(lang_parser *p, lang_stmt_kind kind) {
 static bool parse_binding(lang_parser *p, lang_stmt *s) {
   lang_advance(p);
   s->name = lang_expect_name(p, "a name", &s->name_at);
-  if (!s->name) return false;
+  if (!s->name)
+    return false;
   if (!lang_sees(p, TOK_EQUAL)) {
     lang_error *e = lang_unexpected(p, "`=`");
-    if (lang_sees(p, TOK_COLON)) lang_hint(e, "the type is that of the value; leave it out");
+    if (lang_sees(p, TOK_COLON))
+      lang_hint(e, "the type is that of the value; leave it out");
     return false;
   }
   lang_advance(p);
   s->expr = lang_parse_expr(p);
-  if (!s->expr || s->kind == STMT_VAR || !lang_sees(p, TOK_ELSE)) return s->expr != NULL;
+  if (!s->expr || s->kind == STMT_VAR || !lang_sees(p, TOK_ELSE))
+    return s->expr != NULL;
   lang_advance(p);
   s->has_else = true;
   return lang_parse_block(p, &s->block);
@@ -33,7 +36,8 @@ static bool parse_binding(lang_parser *p, lang_stmt *s) {
 static bool parse_local(lang_parser *p, lang_stmt *s) {
   lang_advance(p);
   s->list = lang_alloc(p->cx, sizeof *s->list);
-  if (!s->list) return false;
+  if (!s->list)
+    return false;
   s->list->name = lang_expect_name(p, "a name for the list", &s->list->at);
   s->name = s->list->name;
   s->name_at = s->list->at;
@@ -49,12 +53,15 @@ static bool parse_list_name(lang_parser *p, lang_stmt *s) {
 
 static bool parse_sort(lang_parser *p, lang_stmt *s) {
   lang_key **last = &s->keys;
-  if (!parse_list_name(p, s) || !lang_expect(p, TOK_BY, NULL)) return false;
+  if (!parse_list_name(p, s) || !lang_expect(p, TOK_BY, NULL))
+    return false;
   do {
     lang_key *k = lang_alloc(p->cx, sizeof *k);
-    if (!k) return false;
+    if (!k)
+      return false;
     k->name = lang_expect_column(p, &k->at);
-    if (!k->name) return false;
+    if (!k->name)
+      return false;
     k->descending = !p->tok.first && lang_accept(p, TOK_DESC);
     *last = k;
     last = &k->next;
@@ -67,7 +74,8 @@ static bool parse_arm(lang_parser *p, lang_arm *arm) {
   lang_advance(p);
   if (lang_accept(p, TOK_LET)) {
     arm->let = lang_expect_name(p, "a name", &arm->let_at);
-    if (!arm->let || !lang_expect(p, TOK_EQUAL, NULL)) return false;
+    if (!arm->let || !lang_expect(p, TOK_EQUAL, NULL))
+      return false;
   }
   arm->cond = lang_parse_expr(p);
   if (arm->cond && lang_sees(p, TOK_THEN)) {
@@ -82,10 +90,12 @@ static bool parse_if(lang_parser *p, lang_stmt *s) {
   lang_arm **last = &s->arms;
   do {
     lang_arm *arm = lang_alloc(p->cx, sizeof *arm);
-    if (!arm || !parse_arm(p, arm)) return false;
+    if (!arm || !parse_arm(p, arm))
+      return false;
     *last = arm;
     last = &arm->next;
-    if (!lang_accept(p, TOK_ELSE)) return true;
+    if (!lang_accept(p, TOK_ELSE))
+      return true;
   } while (lang_sees(p, TOK_IF));
   s->has_else = true;
   return lang_parse_block(p, &s->block);
@@ -100,14 +110,16 @@ static bool parse_while(lang_parser *p, lang_stmt *s) {
 static bool parse_for(lang_parser *p, lang_stmt *s) {
   lang_advance(p);
   s->name = lang_expect_name(p, "a name", &s->name_at);
-  if (!s->name || !lang_expect(p, TOK_IN, NULL)) return false;
+  if (!s->name || !lang_expect(p, TOK_IN, NULL))
+    return false;
   s->expr = lang_parse_item(p);
   return s->expr && lang_parse_block(p, &s->block);
 }
 
 static bool parse_return(lang_parser *p, lang_stmt *s) {
   lang_advance(p);
-  if (p->tok.first || lang_sees(p, TOK_CLOSE_BLOCK) || lang_sees(p, TOK_END)) return true;
+  if (p->tok.first || lang_sees(p, TOK_CLOSE_BLOCK) || lang_sees(p, TOK_END))
+    return true;
   s->expr = lang_parse_expr(p);
   return s->expr != NULL;
 }
@@ -118,36 +130,49 @@ static bool parse_with_values(lang_parser *p, lang_stmt *s) {
 
 static bool find_set(const lang_parser *p, uint8_t *out) {
   switch (p->tok.kind) {
-  case TOK_EQUAL: *out = SET_PLAIN; return true;
-  case TOK_PLUS_SET: *out = SET_ADD; return true;
-  case TOK_MINUS_SET: *out = SET_SUB; return true;
-  case TOK_TIMES_SET: *out = SET_MUL; return true;
-  default: return false;
+  case TOK_EQUAL:
+    *out = SET_PLAIN;
+    return true;
+  case TOK_PLUS_SET:
+    *out = SET_ADD;
+    return true;
+  case TOK_MINUS_SET:
+    *out = SET_SUB;
+    return true;
+  case TOK_TIMES_SET:
+    *out = SET_MUL;
+    return true;
+  default:
+    return false;
   }
 }
 
-static const char *const starts[] = {"let",   "var",    "local",    "put",    "add",  "delete",
-                                     "clear", "sort",   "if",       "while",  "for",  "break",
+static const char *const starts[] = {"let",   "var",    "local",    "put",   "add", "delete",
+                                     "clear", "sort",   "if",       "while", "for", "break",
                                      "emit",  "return", "continue", "fault"};
 
 static bool complain_of_statement(lang_parser *p, const lang_stmt *s, const lang_expr *e) {
   char buf[128];
-  if (p->stop || p->tok.kind == TOK_BAD) return false;
+  if (p->stop || p->tok.kind == TOK_BAD)
+    return false;
   if (e->kind == EXPR_NAME && !lang_sees(p, TOK_EQUAL_EQUAL)) {
-    lang_error *error = lang_complain(p->cx, s->at, "expected a statement, found `%s`", e->name->text);
+    lang_error *error =
+        lang_complain(p->cx, s->at, "expected a statement, found `%s`", e->name->text);
     lang_hint_word(error, e->name->text, starts, sizeof starts / sizeof *starts);
     return false;
   }
   lang_error *error = lang_complain(p->cx, p->tok.at, "expected `=`, `+=`, `-=` or `*=`, found %s",
                                     lang_token_text(&p->tok, buf, sizeof buf));
-  if (lang_sees(p, TOK_EQUAL_EQUAL)) lang_hint(error, "use `=`");
+  if (lang_sees(p, TOK_EQUAL_EQUAL))
+    lang_hint(error, "use `=`");
   return false;
 }
 
 /* x = e, r.col += e, f(..) */
 static bool parse_other(lang_parser *p, lang_stmt *s) {
   lang_expr *e = lang_parse_postfix(p);
-  if (!e) return false;
+  if (!e)
+    return false;
   if (lang_goes_on(p) && find_set(p, &s->set)) {
     s->kind = STMT_ASSIGN;
     s->target = e;
@@ -179,42 +204,73 @@ static bool parse_word(lang_parser *p) {
 static lang_stmt *parse_statement(lang_parser *p) {
   static const struct {
     uint8_t token, kind;
-  } kinds[] = {{TOK_LET, STMT_LET},       {TOK_VAR, STMT_VAR},       {TOK_LOCAL, STMT_LOCAL},
-               {TOK_PUT, STMT_PUT},       {TOK_ADD, STMT_ADD},       {TOK_DELETE, STMT_DELETE},
-               {TOK_CLEAR, STMT_CLEAR},   {TOK_SORT, STMT_SORT},     {TOK_IF, STMT_IF},
-               {TOK_WHILE, STMT_WHILE},   {TOK_FOR, STMT_FOR},       {TOK_BREAK, STMT_BREAK},
-               {TOK_RETURN, STMT_RETURN}, {TOK_EMIT, STMT_EMIT},     {TOK_FAULT, STMT_FAULT},
+  } kinds[] = {{TOK_LET, STMT_LET},       {TOK_VAR, STMT_VAR},          {TOK_LOCAL, STMT_LOCAL},
+               {TOK_PUT, STMT_PUT},       {TOK_ADD, STMT_ADD},          {TOK_DELETE, STMT_DELETE},
+               {TOK_CLEAR, STMT_CLEAR},   {TOK_SORT, STMT_SORT},        {TOK_IF, STMT_IF},
+               {TOK_WHILE, STMT_WHILE},   {TOK_FOR, STMT_FOR},          {TOK_BREAK, STMT_BREAK},
+               {TOK_RETURN, STMT_RETURN}, {TOK_EMIT, STMT_EMIT},        {TOK_FAULT, STMT_FAULT},
                {TOK_NAME, STMT_CALL},     {TOK_CONTINUE, STMT_CONTINUE}};
   lang_stmt *s = new_stmt(p, STMT_CALL);
   size_t i = 0, n = sizeof kinds / sizeof *kinds;
-  while (i < n && kinds[i].token != p->tok.kind) i++;
-  if (!s) return NULL;
+  while (i < n && kinds[i].token != p->tok.kind)
+    i++;
+  if (!s)
+    return NULL;
   if (i == n) {
     lang_error *e = lang_unexpected(p, "a statement");
-    if (p->tok.name) lang_hint_word(e, p->tok.name->text, starts, sizeof starts / sizeof *starts);
+    if (p->tok.name)
+      lang_hint_word(e, p->tok.name->text, starts, sizeof starts / sizeof *starts);
     return NULL;
   }
   s->kind = kinds[i].kind;
   bool fine = false;
   switch ((lang_stmt_kind)s->kind) {
   case STMT_LET:
-  case STMT_VAR: fine = parse_binding(p, s); break;
-  case STMT_LOCAL: fine = parse_local(p, s); break;
+  case STMT_VAR:
+    fine = parse_binding(p, s);
+    break;
+  case STMT_LOCAL:
+    fine = parse_local(p, s);
+    break;
   case STMT_PUT:
-  case STMT_ADD: fine = parse_with_values(p, s); break;
-  case STMT_DELETE: fine = parse_operand(p, s, &s->target); break;
-  case STMT_CLEAR: fine = parse_list_name(p, s); break;
-  case STMT_SORT: fine = parse_sort(p, s); break;
-  case STMT_IF: fine = parse_if(p, s); break;
-  case STMT_WHILE: fine = parse_while(p, s); break;
-  case STMT_FOR: fine = parse_for(p, s); break;
+  case STMT_ADD:
+    fine = parse_with_values(p, s);
+    break;
+  case STMT_DELETE:
+    fine = parse_operand(p, s, &s->target);
+    break;
+  case STMT_CLEAR:
+    fine = parse_list_name(p, s);
+    break;
+  case STMT_SORT:
+    fine = parse_sort(p, s);
+    break;
+  case STMT_IF:
+    fine = parse_if(p, s);
+    break;
+  case STMT_WHILE:
+    fine = parse_while(p, s);
+    break;
+  case STMT_FOR:
+    fine = parse_for(p, s);
+    break;
   case STMT_BREAK:
-  case STMT_CONTINUE: fine = parse_word(p); break;
-  case STMT_RETURN: fine = parse_return(p, s); break;
-  case STMT_EMIT: fine = parse_values_alone(p, s); break;
-  case STMT_FAULT: fine = parse_operand(p, s, &s->expr); break;
+  case STMT_CONTINUE:
+    fine = parse_word(p);
+    break;
+  case STMT_RETURN:
+    fine = parse_return(p, s);
+    break;
+  case STMT_EMIT:
+    fine = parse_values_alone(p, s);
+    break;
+  case STMT_FAULT:
+    fine = parse_operand(p, s, &s->expr);
+    break;
   case STMT_ASSIGN:
-  case STMT_CALL: fine = parse_other(p, s); break;
+  case STMT_CALL:
+    fine = parse_other(p, s);
+    break;
   }
   return fine ? s : NULL;
 }
@@ -231,8 +287,10 @@ static bool sees_declaration(const lang_parser *p) {
   case TOK_QUERY:
   case TOK_EVENT:
   case TOK_EXTERN:
-  case TOK_PURE: return p->tok.first;
-  default: return false;
+  case TOK_PURE:
+    return p->tok.first;
+  default:
+    return false;
   }
 }
 
@@ -240,13 +298,18 @@ static bool sees_declaration(const lang_parser *p) {
 static void skip_statement(lang_parser *p, lang_span start) {
   unsigned open = 0;
   p->inside = 0;
-  if (p->tok.first && p->tok.at.line != start.line) return;
+  if (p->tok.first && p->tok.at.line != start.line)
+    return;
   while (!lang_sees(p, TOK_END) && !sees_declaration(p)) {
-    if (open == 0 && lang_sees(p, TOK_CLOSE_BLOCK)) return;
-    if (lang_sees(p, TOK_OPEN_BLOCK)) open++;
-    if (lang_sees(p, TOK_CLOSE_BLOCK)) open--;
+    if (open == 0 && lang_sees(p, TOK_CLOSE_BLOCK))
+      return;
+    if (lang_sees(p, TOK_OPEN_BLOCK))
+      open++;
+    if (lang_sees(p, TOK_CLOSE_BLOCK))
+      open--;
     lang_advance(p);
-    if (open == 0 && p->tok.first) return;
+    if (open == 0 && p->tok.first)
+      return;
   }
 }
 
@@ -276,11 +339,13 @@ static bool parse_statements(lang_parser *p, lang_block *out) {
 
 bool lang_parse_block(lang_parser *p, lang_block *out) {
   lang_span open = p->tok.at;
-  if (!lang_expect(p, TOK_OPEN_BLOCK, NULL) || !lang_enter(p)) return false;
+  if (!lang_expect(p, TOK_OPEN_BLOCK, NULL) || !lang_enter(p))
+    return false;
   bool fine = parse_statements(p, out);
   p->depth--;
   out->end = p->tok.at;
-  if (lang_accept(p, TOK_CLOSE_BLOCK)) return true;
+  if (lang_accept(p, TOK_CLOSE_BLOCK))
+    return true;
   if (fine && !p->stop) {
     lang_error *e = lang_unexpected(p, "`}`");
     lang_hint(e, "the block was opened in line %u", open.line);

@@ -39,9 +39,9 @@
  *
  * Threads.  Engines, programs and snapshots may be used by any number of threads at once.  A store
  * may be used from any thread, by one at a time: a call that finds another one at work on the store
- * returns PURE_BUSY and does nothing.  So does a session.  A result belongs with its session: they are used
- * by one thread at a time.  Fills and imports belong to one thread at a time each; several of one
- * store may be filled at once.
+ * returns PURE_BUSY and does nothing.  So does a session.  A result belongs with its session: they
+ * are used by one thread at a time.  Fills and imports belong to one thread at a time each; several
+ * of one store may be filled at once.
  *
  * Units.  Sizes are bytes, positions in a text count from 1 (lines, and characters in a line), rows
  * and columns count from 0, columns go by the order of their declaration.  Work is counted in
@@ -143,9 +143,9 @@ typedef enum {
   PURE_NTYPES
 } pure_type;
 
-#define PURE_DATE_MAX 3652058  /* 9999-12-31 */
-#define PURE_DATE_UNIX 719162  /* 1970-01-01 */
-#define PURE_VALUE_CHARS 32    /* enough for any value but a text, with the final 0 */
+#define PURE_DATE_MAX 3652058 /* 9999-12-31 */
+#define PURE_DATE_UNIX 719162 /* 1970-01-01 */
+#define PURE_VALUE_CHARS 32   /* enough for any value but a text, with the final 0 */
 
 typedef struct pure_value {
   pure_type type;
@@ -208,7 +208,8 @@ typedef struct pure_engine_options {
   pure_limits limits;              /* of every new session */
   pure_jit jit;                    /* highest tier wanted; pure_engine_jit: the one there is */
   uint32_t threads;                /* that compile in the background; 0: default */
-  bool environment;                /* read the PURE_LIST_* variables (docs/environment.md) */
+  bool environment;                /* read PURE_LIST_*, PURE_JIT_* (docs/environment.md) */
+  bool jit_sync;                   /* compile at once, in the thread that calls: it waits */
 } pure_engine_options;
 
 /* options may be NULL. */
@@ -237,9 +238,9 @@ typedef struct pure_program pure_program;
 /* One error of a source text.  Everything is borrowed for the call. */
 typedef struct pure_diagnostic {
   uint32_t line, column;
-  uint32_t width;       /* characters the error spans */
-  const char *message;  /* what is wrong and what was expected */
-  const char *hint;     /* a suggestion, or "" */
+  uint32_t width;        /* characters the error spans */
+  const char *message;   /* what is wrong and what was expected */
+  const char *hint;      /* a suggestion, or "" */
   const char *formatted; /* several lines: position, message, the line with a caret, hint */
 } pure_diagnostic;
 typedef void (*pure_report)(void *user, const pure_diagnostic *diagnostic);
@@ -265,8 +266,8 @@ PURE_API PURE_NODISCARD pure_status pure_program_write(const pure_program *progr
                                                        pure_write write, void *user,
                                                        pure_error *error);
 /* Likewise into a file, as pure_store_save does. */
-PURE_API PURE_NODISCARD pure_status pure_program_save(const pure_program *program,
-                                                      const char *path, pure_error *error);
+PURE_API PURE_NODISCARD pure_status pure_program_save(const pure_program *program, const char *path,
+                                                      pure_error *error);
 /* Bytecode as text; function NULL: of all. */
 PURE_API PURE_NODISCARD pure_status pure_program_disasm(const pure_program *program,
                                                         const char *function, pure_write write,
@@ -415,9 +416,9 @@ PURE_API PURE_NODISCARD pure_status pure_fill_finish(pure_fill *fill, pure_dupli
 typedef struct pure_import pure_import;
 
 typedef enum {
-  PURE_FORMAT_CSV,   /* commas, "quotes", a header line */
-  PURE_FORMAT_TSV,   /* tabs, no quotes, a header line */
-  PURE_FORMAT_EDGES, /* values between blanks, # and % comments, no header */
+  PURE_FORMAT_CSV,       /* commas, "quotes", a header line */
+  PURE_FORMAT_TSV,       /* tabs, no quotes, a header line */
+  PURE_FORMAT_EDGES,     /* values between blanks, # and % comments, no header */
   PURE_FORMAT_ADJACENCY, /* likewise; a b c d: the rows (a, b), (a, c), (a, d) */
   PURE_FORMAT_JSON       /* of results only */
 } pure_format;
@@ -508,8 +509,8 @@ typedef struct pure_loop_stats {
 } pure_loop_stats;
 /* Loop number `loop` of those that ran in the calls of the session.  Past the end: PURE_NOT_FOUND,
  * without an error text. */
-PURE_API PURE_NODISCARD pure_status pure_session_loop_stats(pure_session *session,
-                                                            uint32_t loop, pure_loop_stats *out);
+PURE_API PURE_NODISCARD pure_status pure_session_loop_stats(pure_session *session, uint32_t loop,
+                                                            pure_loop_stats *out);
 
 /* Results.  A result can be read until its session's next call; then it is stale and its readers
  * return PURE_STALE, false, 0 or a value of type PURE_NOTHING. */
@@ -521,8 +522,7 @@ PURE_API pure_value pure_result_value(const pure_result *result);
 PURE_API uint64_t pure_result_rows(const pure_result *result);
 PURE_API uint32_t pure_result_columns(const pure_result *result);
 PURE_API PURE_NODISCARD pure_status pure_result_column_info(const pure_result *result,
-                                                            uint32_t column,
-                                                            pure_column_info *out);
+                                                            uint32_t column, pure_column_info *out);
 
 /* Rows one by one: to the next, false at the end.  Rows of a keyed list come in key order. */
 PURE_API bool pure_result_next(pure_result *result);
@@ -534,7 +534,7 @@ PURE_API void pure_result_rewind(pure_result *result);
 /* A whole column without copying, where the rows lie in order (else it is made once). */
 typedef struct pure_column {
   pure_type type;
-  uint32_t width;    /* bytes a cell: 1, 2, 4 unsigned; 8: int64_t, or double for PURE_REAL */
+  uint32_t width; /* bytes a cell: 1, 2, 4 unsigned; 8: int64_t, or double for PURE_REAL */
   uint64_t rows;
   const void *cells; /* borrowed for as long as the result can be read; texts: ids, see below */
 } pure_column;

@@ -25,7 +25,7 @@ ls_slice world_side_slice(const model_slice *s) {
 static void call_translate(world_call *k) {
   const world_table *t = &k->w->table[k->a.table];
   world_side *s = &k->w->side[k->side];
-  bool overlay = !s->store || k->a.texts == TX_OVERLAY;
+  bool overlay = s->store ? k->a.texts == TX_OVERLAY : k->a.texts != TX_MIXED;
   k->tx = k->a.texts == TX_OWN ? NULL : s->overlay;
   for (unsigned c = 0; c < t->schema.ncols; c++) {
     k->a.row[c] = side_value(k->w, s, t->cols[c].type, overlay, k->a.row[c]);

@@ -155,7 +155,7 @@ static bool op_next(world *w, chance *c) {
   world_loop *loop = &w->loop[i];
   world_table *t = &w->table[loop->table];
   world_args a = {.table = loop->table, .slice = loop->slice, .pos = i};
-  a.texts = (unsigned)chance_below(c, w->stored ? 3 : 2);
+  a.texts = (unsigned)chance_below(c, TX_KINDS);
   size_t from, to;
   model_select(&t->now, &loop->slice, &from, &to);
   if (loop->started) {
@@ -206,7 +206,7 @@ static bool op_digest(world *w, world_table *t) {
 
 bool op_reads(world *w, world_table *t, chance *c) {
   world_args a = {.table = (unsigned)(t - w->table)};
-  a.texts = (unsigned)chance_below(c, w->stored ? 3 : 2);
+  a.texts = (unsigned)chance_below(c, TX_KINDS);
   a.fast = chance_one_in(c, 2);
   switch (w->op) {
   case OP_FIND:

@@ -127,9 +127,12 @@ static bool op_erase(world *w, world_table *t, chance *c, world_args *a) {
   return true;
 }
 
+static size_t run_most(const world *w) { return w->deep ? 3000 : 80; }
+
 /* Rows that lie side by side go one after the other, from either end. */
 static bool op_sweep(world *w, world_table *t, chance *c, world_args *a) {
-  size_t n = t->now.count, run = chance_below(c, n < 100 ? n + 1 : 100);
+  size_t n = t->now.count, most = run_most(w);
+  size_t run = chance_below(c, n < most ? n + 1 : most);
   size_t from = chance_below(c, n - run + 1);
   bool up = chance_one_in(c, 2);
   world_say(w, "    %zu rows from row %zu\n", run, from);
@@ -144,13 +147,13 @@ static bool op_sweep(world *w, world_table *t, chance *c, world_args *a) {
   return true;
 }
 
-/* Rows whose last key column goes up or down by one, where it is an int. */
+/* Rows whose last key column goes up or down by one, where it is an int; or any rows. */
 static bool op_fill(world *w, world_table *t, chance *c, world_args *a) {
   size_t run = t->now.count < t->most ? chance_below(c, t->most - t->now.count) : 0;
-  if (run > 80)
-    run = 80;
+  if (run > run_most(w))
+    run = run_most(w);
   unsigned last = t->schema.nkeys - 1;
-  uint64_t step = chance_one_in(c, 2) ? 1 : UINT64_MAX;
+  uint64_t step = chance_below(c, 3) - 1;
   ls_val key[LS_MAX_KEYS];
   world_key(w, c, t, key);
   for (size_t i = 0; i < run; i++) {
@@ -158,7 +161,7 @@ static bool op_fill(world *w, world_table *t, chance *c, world_args *a) {
     size_t at;
     ls_val row[WORLD_COLS];
     world_row(w, c, t, a->row);
-    if (t->cols[last].type == LS_INT) {
+    if (step && t->cols[last].type == LS_INT) {
       memcpy(a->row, key, t->schema.nkeys * sizeof *key);
       a->row[last].u = key[last].u + i * step;
     }
@@ -196,7 +199,7 @@ static bool op_sort(world *w, world_table *t, chance *c, world_args *a) {
 
 bool op_rows(world *w, world_table *t, chance *c) {
   world_args a = {.table = (unsigned)(t - w->table)};
-  a.texts = (unsigned)chance_below(c, w->stored ? 3 : 2);
+  a.texts = (unsigned)chance_below(c, TX_KINDS);
   a.fast = chance_one_in(c, 2);
   switch (w->op) {
   case OP_SET:

@@ -9,6 +9,7 @@
 
 #define POOL_TEXTS 60u
 #define POOL_LONGEST 32u
+#define POOL_HUGE 20000u
 
 static const char *const pool_letters[] = {
     "a",    "b",           "z", "A", " ", "\xc3\xa9", "\xe6\x97\xa5", "\xf0\x9f\x98\x80",
@@ -41,7 +42,7 @@ static bool pool_has(const model_pool *p, const char *bytes, size_t len) {
 
 bool world_pool_make(world *w, chance *c) {
   model_pool *p = &w->pool;
-  char *bytes = calloc(POOL_TEXTS, POOL_LONGEST);
+  char *bytes = calloc(POOL_TEXTS * POOL_LONGEST + POOL_HUGE, 1);
   p->at = calloc(POOL_TEXTS, sizeof *p->at);
   if (!bytes || !p->at) {
     free(bytes);
@@ -52,6 +53,11 @@ bool world_pool_make(world *w, chance *c) {
   while (p->count < POOL_TEXTS) {
     char *out = bytes + p->count * POOL_LONGEST;
     size_t len = pool_text_make(c, out);
+    if (p->count == 7) { /* one that is longer than any buffer; after the few of FEW columns */
+      out = bytes + POOL_TEXTS * POOL_LONGEST;
+      len = POOL_HUGE;
+      memset(out, 'h', len);
+    }
     if (!pool_has(p, out, len))
       p->at[p->count++] = (model_text){out, len};
   }
@@ -91,7 +97,7 @@ static int64_t span_base(chance *c, int64_t span) {
 void world_choose_column(world *w, chance *c, world_table *t, unsigned col, bool is_key) {
   world_column *g = &t->column[col];
   unsigned nkeys = t->schema.nkeys;
-  g->span = w->big ? chance_between(c, 20000, 60000) : chance_between(c, 8, 400);
+  g->span = w->large ? chance_between(c, 20000, 60000) : chance_between(c, 8, 400);
   if (!is_key) {
     static const unsigned wild[] = {1000000, 1000000, 400, 40, 2};
     g->kind = SPREAD_WIDEN;
@@ -104,7 +110,7 @@ void world_choose_column(world *w, chance *c, world_table *t, unsigned col, bool
   if (nkeys == 1 && chance_one_in(c, 3))
     g->kind = SPREAD_DENSE;
   if (g->kind == SPREAD_FEW)
-    g->span = w->big ? 60 : 6;
+    g->span = w->large ? 60 : 6;
   g->base = span_base(c, g->span);
   if (g->kind == SPREAD_FEW && !chance_one_in(c, 4))
     g->base = 0;
@@ -125,11 +131,11 @@ static int64_t int_value(world *w, chance *c, const world_column *g) {
     return chance_one_in(c, 8) ? edge_value(c) : (int64_t)chance_next(c);
   case SPREAD_CLUSTER: {
     int64_t centre = g->centre[chance_below(c, 4)];
-    int64_t near = w->big ? 6000 : 30;
+    int64_t near = w->large ? 6000 : 30;
     return wrapping_add(centre, (uint64_t)chance_between(c, -near, near));
   }
   case SPREAD_UP:
-    return wrapping_add(0, w->step * 3 + chance_below(c, w->big ? 60000 : 3));
+    return wrapping_add(0, w->step * 3 + chance_below(c, w->large ? 60000 : 3));
   case SPREAD_DOWN:
     return wrapping_add(100, 0 - (w->step * 3 + chance_below(c, 3)));
   default:

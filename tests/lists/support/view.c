@@ -242,7 +242,10 @@ bool view_digest(world *w, unsigned table) {
   world_table *t = &w->table[table];
   uint64_t contents = model_hash(&t->now), digest = 0;
   for (unsigned s = 0; s < w->nsides; s++) {
+    if (w->hurt) /* a digest must not depend on memory */
+      ls_mem_fail_after(w->side[s].mem, 1, 1);
     uint64_t d = ls_list_digest(side_list(w, s, table), w->seed);
+    world_heal(w, s);
     if (s == 0)
       digest = d;
     if (d != digest)
@@ -305,7 +308,7 @@ static bool view_table(world *w, unsigned s, unsigned t, bool full, chance *c) {
 }
 
 bool view_after_step(world *w, unsigned touched, chance *c) {
-  bool full = !w->big || chance_one_in(c, 300);
+  bool full = !w->large || chance_one_in(c, w->big ? 300 : 20);
   for (unsigned t = 0; t < w->ntables; t++) {
     bool look = t == touched || w->strict || chance_one_in(c, 16);
     for (unsigned s = 0; s < w->nsides; s++) {
@@ -315,11 +318,11 @@ bool view_after_step(world *w, unsigned touched, chance *c) {
     if (!view_budgets(w, t))
       return false;
   }
-  if ((!w->big && chance_one_in(c, 4)) || chance_one_in(c, 300)) {
+  if (full && chance_one_in(c, 4)) {
     if (!view_digest(w, touched))
       return false;
   }
-  return w->big && !chance_one_in(c, 100) ? true : view_kept(w, c);
+  return full ? view_kept(w, c) : true;
 }
 
 bool view_all(world *w, chance *c) {

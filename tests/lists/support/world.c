@@ -48,7 +48,7 @@ static void table_make(world *w, world_table *t, chance *c) {
     ncols = LS_SHAPE_COLS - 1 + (unsigned)chance_below(c, 5);
   bool plain = nkeys == 1 && chance_one_in(c, 2);
   for (unsigned i = 0; i < ncols; i++) {
-    ls_type type = (i == 0 && plain) || (i + 1 == nkeys && w->big) ? LS_INT : choose_type(c);
+    ls_type type = (i == 0 && plain) || (i + 1 == nkeys && w->large) ? LS_INT : choose_type(c);
     snprintf(t->names[i], sizeof t->names[i], "c%u", i);
     t->cols[i] = (ls_column){.name = t->names[i], .type = type, .declared = (uint16_t)i};
   }
@@ -58,7 +58,7 @@ static void table_make(world *w, world_table *t, chance *c) {
     world_choose_column(w, c, t, i, i < nkeys);
   model_init(&t->now, &t->schema, &w->pool);
   model_init(&t->before, &t->schema, &w->pool);
-  t->most = w->big ? 40000 : most[chance_below(c, sizeof most / sizeof *most)];
+  t->most = w->big ? 40000 : w->deep ? 12000 : most[chance_below(c, sizeof most / sizeof *most)];
 }
 
 static void choose_kinds(world *w, int *kinds) {
@@ -89,6 +89,8 @@ static void choose_weights(world *w, chance *c) {
   for (unsigned i = 0; i < WORLD_NOPS; i++) {
     unsigned factor = factors[chance_below(c, sizeof factors / sizeof *factors)];
     bool needed = i == OP_INSERT || i == OP_COMMIT || i == OP_ROLLBACK;
+    if (w->deep && (i == OP_FILL || i == OP_SWEEP))
+      factor = 30;
     w->weight[i] = world_ops[i].weight * (needed && !factor ? 1 : factor);
   }
 }
@@ -97,15 +99,17 @@ static void choose_manner(world *w, chance *c) {
   static const unsigned keeps[] = {1, 1, 1, 3, 10};
   w->stored = chance_one_in(c, 2);
   w->big = chance_one_in(c, 60);
+  w->deep = chance_one_in(c, 60) && !w->big;
+  w->large = w->big || w->deep;
   w->hurt = chance_one_in(c, 3);
   w->by_cursor = !chance_one_in(c, 4);
-  w->limited = chance_one_in(c, 4) && !w->big;
-  w->keep = w->big ? 100 : keeps[chance_below(c, sizeof keeps / sizeof *keeps)];
+  w->limited = chance_one_in(c, 4) && !w->large;
+  w->keep = w->big ? 100 : w->deep ? 8 : keeps[chance_below(c, sizeof keeps / sizeof *keeps)];
   w->budget = INT64_MAX;
   if (w->limited)
     w->budget = (int64_t)chance_below(c, 60000);
-  w->ntables = 1 + (unsigned)chance_below(c, w->big ? 1 : w->stored ? WORLD_TABLES : 2);
-  w->steps = 60 + chance_below(c, w->big ? 2000 : 1000);
+  w->ntables = 1 + (unsigned)chance_below(c, w->large ? 1 : w->stored ? WORLD_TABLES : 2);
+  w->steps = 60 + chance_below(c, w->big ? 2000 : w->deep ? 240 : 1000);
 }
 
 world *world_new(uint64_t seed, world_cover *cover) {
@@ -136,6 +140,7 @@ world *world_new(uint64_t seed, world_cover *cover) {
   }
   cover->worlds++;
   cover->big_worlds += w->big;
+  cover->deep_worlds += w->deep;
   return w;
 }
 
@@ -221,7 +226,7 @@ static bool op_may(const world *w, unsigned op, const world_table *t) {
 
 static world_op op_choose(const world *w, const world_table *t, chance *c) {
   uint64_t sum = 0;
-  bool rare = !w->big || chance_one_in(c, 40);
+  bool rare = !w->large || chance_one_in(c, 40);
   unsigned weight[WORLD_NOPS];
   for (unsigned i = 0; i < WORLD_NOPS; i++) {
     weight[i] = op_may(w, i, t) ? w->weight[i] : 0;

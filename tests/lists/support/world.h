@@ -96,7 +96,7 @@ extern const char *const world_types[LS_NTYPES];
 
 /* What was done; shared with the process that reports. */
 typedef struct {
-  uint64_t steps, worlds, lists, big_worlds, checks;
+  uint64_t steps, worlds, lists, big_worlds, deep_worlds, checks;
   uint64_t op[WORLD_NOPS][LS_NLAYOUTS];
   uint64_t side[SIDE_KINDS];
   uint64_t status[WORLD_NSTATUS];
@@ -195,7 +195,8 @@ typedef struct {
 typedef struct {
   uint64_t seed, step, steps;
   world_op op;
-  bool stored, big, trace, strict;
+  bool stored, trace, strict;
+  bool big, deep, large; /* loaded with many rows; grows to many rows; either */
   bool failed;
   char why[600];
   unsigned at_side, at_table; /* of the failure */
@@ -278,7 +279,8 @@ void view_print(world *w);
 /* ---- operations */
 #define TX_OWN 0u     /* no overlay named, the list's own numbers */
 #define TX_OVERLAY 1u /* the overlay and its numbers */
-#define TX_MIXED 2u   /* the overlay, but numbers of the base: of texts published meanwhile */
+#define TX_MIXED 2u   /* the overlay, but numbers of the base, which may be younger than it */
+#define TX_KINDS 3u
 
 typedef struct {
   unsigned table;

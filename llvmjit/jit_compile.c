@@ -1,0 +1,190 @@
+/* llvmjit/jit_compile.c - a request through all stages. */
+#include <llvm-c/Analysis.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "llvmjit/jit_int.h"
+
+/* Regions whose object is larger are not kept: compiled code is to save time, not to cost
+ * memory. */
+#define MAX_OBJECT_BYTES (UINT64_C(4) << 20)
+
+typedef struct {
+  vm_jit_code code; /* first: what the core holds */
+  vm_jit_engine *engine;
+  jit_linked linked;
+  vm_jit_exit exits[];
+} compiled;
+
+typedef struct {
+  vm_jit_engine *e;
+  const vm_jit_request *q;
+  const ir_region *r;
+  char name[96];
+  LLVMContextRef llvm;
+  LLVMModuleRef module;
+  LLVMTargetMachineRef machine;
+  LLVMMemoryBufferRef object;
+  compiled *out;
+  char *why;
+  char said[VM_JIT_WHY]; /* by LLVM's diagnostics */
+} compile;
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* LLVM would print errors and end the process. */
+static void hear(LLVMDiagnosticInfoRef info, void *user) {
+  compile *c = user;
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  jit_message_take(text, c->said);
+}
+
+static void name_region(compile *c) {
+  const vm_fn *fn = NULL;
+  unsigned line = 0;
+  if (c->q->module && c->r->fn < c->q->module->nfns) fn = &c->q->module->fns[c->r->fn];
+  if (fn && fn->pos && c->r->pc < fn->ncode) line = fn->pos[c->r->pc].line;
+  snprintf(c->name, sizeof c->name, "%.64s:%u", c->r->name ? c->r->name : "region", line);
+}
+
+static vm_jit_status lower(compile *c) {
+  jit_lower j = {.core = c->e->core, .r = c->r, .stress = c->q->stress, .llvm = c->llvm};
+  if (c->q->module) j.fn = &c->q->module->fns[c->r->fn];
+  j.module = c->module;
+  if (!jit_lower_region(&j, c->name)) return VM_JIT_NO_MEMORY;
+  char *message = NULL;
+  if (LLVMVerifyModule(c->module, LLVMReturnStatusAction, &message)) {
+    jit_message_take(message, c->why);
+    return VM_JIT_FAILED;
+  }
+  LLVMDisposeMessage(message);
+  return VM_JIT_OK;
+}
+
+static void prepare_module(compile *c) {
+  c->module = LLVMModuleCreateWithNameInContext(c->name, c->llvm);
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+  LLVMSetModuleDataLayout(c->module, layout);
+  LLVMDisposeTargetData(layout);
+  char *triple = LLVMGetTargetMachineTriple(c->machine);
+  LLVMSetTarget(c->module, triple);
+  LLVMDisposeMessage(triple);
+}
+
+/* From IR to an object in c->object. */
+static vm_jit_status make_object(compile *c) {
+  uint64_t from = now_ns();
+  prepare_module(c);
+  vm_jit_status status = lower(c);
+  c->out->code.build_ns += now_ns() - from;
+  if (status != VM_JIT_OK) return status;
+  from = now_ns();
+  if (!jit_passes_run(c->module, c->machine, c->q->level, c->why)) return VM_JIT_FAILED;
+  c->out->code.passes_ns = now_ns() - from;
+  jit_dump_module(c->q, c->name, c->module);
+  jit_dump_asm(c->q, c->name, c->module, c->machine);
+  from = now_ns();
+  if (!jit_emit(c->module, c->machine, LLVMObjectFile, &c->object, c->why)) return VM_JIT_FAILED;
+  c->out->code.emit_ns = now_ns() - from;
+  if (c->said[0] == 0) return VM_JIT_OK;
+  jit_say(c->why, c->said);
+  return VM_JIT_FAILED;
+}
+
+static vm_jit_status link_object(compile *c) {
+  uint64_t from = now_ns();
+  LLVMMemoryBufferRef object = c->object;
+  c->object = NULL; /* taken below, or freed */
+  c->out->code.code_bytes = LLVMGetBufferSize(object);
+  if (c->out->code.code_bytes > MAX_OBJECT_BYTES) {
+    LLVMDisposeMemoryBuffer(object);
+    jit_say(c->why, "too much machine code");
+    return VM_JIT_REFUSED;
+  }
+  vm_jit_status status = jit_orc_link(c->e->orc, object, c->name, &c->out->linked, c->why);
+  if (status != VM_JIT_OK) return status;
+  c->out->code.enter =
+      (uint32_t(*)(vm_frame *, vm_context *))(uintptr_t)c->out->linked.address;
+  c->out->code.link_ns = now_ns() - from;
+  return VM_JIT_OK;
+}
+
+static vm_jit_exit_reason reason_of(ir_reason reason) {
+  switch (reason) {
+  case IR_EXIT_SHAPE:
+    return VM_JIT_EXIT_SHAPE;
+  case IR_EXIT_FAULT:
+    return VM_JIT_EXIT_FAULT;
+  case IR_EXIT_WORK:
+    return VM_JIT_EXIT_WORK;
+  case IR_EXIT_LEAVE:
+    return VM_JIT_EXIT_LEAVE;
+  case IR_EXIT_COLD:
+    return VM_JIT_EXIT_COLD;
+  case IR_EXIT_RETURN:
+    return VM_JIT_EXIT_RETURN;
+  case IR_EXIT_BULK:
+    return VM_JIT_EXIT_BULK;
+  case IR_EXIT_RAISED:
+  case IR_NEXITS:
+    break;
+  }
+  return VM_JIT_EXIT_RAISED;
+}
+
+static size_t compiled_bytes(uint32_t nexits) {
+  return sizeof(compiled) + sizeof(vm_jit_exit) * nexits;
+}
+
+static compiled *compiled_new(vm_jit_engine *e, const ir_region *r) {
+  compiled *out = ls_mem_zalloc(e->mem, compiled_bytes(r->nexits));
+  if (out == NULL) return NULL;
+  out->engine = e;
+  out->code.exits = out->exits;
+  out->code.nexits = r->nexits;
+  for (uint32_t i = 0; i < r->nexits; i++) {
+    out->exits[i].pc = r->exits[i].pc;
+    out->exits[i].reason = (uint8_t)reason_of((ir_reason)r->exits[i].reason);
+  }
+  return out;
+}
+
+static void compile_end(compile *c) {
+  bool quick = c->q->level <= 1;
+  if (c->object) LLVMDisposeMemoryBuffer(c->object);
+  if (c->module) LLVMDisposeModule(c->module);
+  if (c->llvm) LLVMContextDispose(c->llvm);
+  if (c->machine) jit_machine_give(c->e->machines, quick, c->machine);
+}
+
+vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_region *r,
+                                 const vm_jit_code **out, char *why) {
+  compile c = {.e = e, .q = q, .r = r, .why = why};
+  name_region(&c);
+  jit_dump_region(q, c.name, r);
+  c.machine = jit_machine_take(e->machines, q->level <= 1, why);
+  if (c.machine == NULL) return VM_JIT_FAILED;
+  c.llvm = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(c.llvm, hear, &c);
+  c.out = compiled_new(e, r);
+  vm_jit_status status = c.out ? make_object(&c) : VM_JIT_NO_MEMORY;
+  if (status == VM_JIT_OK) status = link_object(&c);
+  if (status == VM_JIT_NO_MEMORY) jit_say(why, "no memory");
+  if (status == VM_JIT_OK) *out = &c.out->code;
+  else if (c.out) ls_mem_free(e->mem, c.out, compiled_bytes(r->nexits));
+  compile_end(&c);
+  return status;
+}
+
+void jit_drop_code(vm_jit_engine *e, const vm_jit_code *code) {
+  /* The core was given a pointer to the first member. */
+  compiled *c = (compiled *)(uintptr_t)code;
+  jit_orc_unlink(e->orc, &c->linked);
+  ls_mem_free(e->mem, c, compiled_bytes(code->nexits));
+}

@@ -1,0 +1,199 @@
+/* llvmjit/jit_int.h - what the files of llvmjit/ share.
+ *
+ *   vm_jit_request ──▶ ir_build, ir_optimise ──▶ jit_lower ──▶ jit_passes ──▶ object ──▶ code
+ *
+ * Who does what
+ *   jit_plugin.c    the table the core sees
+ *   jit_compile.c   a request through all stages
+ *   jit_lower*.c    a region as an LLVM function: one function an operation of ir_ops.def
+ *   jit_exit.c      leaving: registers, pc and work put in order
+ *   jit_alias.c     which accesses never meet, as metadata
+ *   jit_types.c     LLVM types and declarations
+ *   jit_passes.c    the pipelines, and machine code as an object file
+ *   jit_target.c    machines to compile for: one a compile at a time, kept for the next
+ *   jit_symbols.c   what objects may refer to outside themselves
+ *   jit_engine.c    ORC: objects into memory and out again
+ *   jit_dump.c      stages as text
+ *   jit_error.c     LLVM's errors
+ *
+ * A compile has an LLVMContext of its own, so nothing of LLVM is shared between threads but the
+ * ORC session, which locks for itself.
+ */
+#ifndef PURE_JIT_INT_H
+#define PURE_JIT_INT_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm/Config/llvm-config.h>
+
+#include "ir/ir.h"
+#include "vm/vm_jit.h"
+#include "vm/vm_sem.h"
+
+#define JIT_LLVM_VERSION LLVM_VERSION_STRING
+
+/* ---- errors */
+
+/* Takes the error (not NULL) and puts its message into why. */
+void jit_error_take(LLVMErrorRef error, char *why);
+/* Takes an LLVM message (may be NULL). */
+void jit_message_take(char *message, char *why);
+void jit_say(char *why, const char *text);
+
+/* ---- lowering */
+
+typedef enum {
+  JIT_HELPER_NONE = -1,
+#define HELPER(id, name, result, parameters, r, p, meaning) JIT_HELPER_##id,
+#include "vm/vm_jit_helpers.def"
+#undef HELPER
+  JIT_NHELPERS
+} jit_helper;
+
+typedef struct {
+  LLVMTypeRef i1, i8, i16, i32, i64, f64, ptr, none;
+} jit_types;
+
+/* Metadata of one memory class: its scope, as a set alone, and the set of all others. */
+typedef struct {
+  LLVMMetadataRef scope, own, others;
+} jit_scope;
+
+#define JIT_MAX_SCOPES 96u /* more: no alias metadata for that region */
+
+typedef struct {
+  const vm_jit_core *core;
+  const vm_fn *fn; /* NULL: not known (tests) */
+  const ir_region *r;
+  bool stress;
+  LLVMContextRef llvm;
+  LLVMModuleRef module;
+  LLVMBuilderRef b;
+  jit_types t;
+  LLVMValueRef function, frame, cx;
+  LLVMBasicBlockRef entry;
+  LLVMValueRef helper[JIT_NHELPERS];
+  LLVMTypeRef helper_type[JIT_NHELPERS];
+  LLVMValueRef *value;             /* by node */
+  LLVMBasicBlockRef *start, *end;  /* by IR block: where it begins and where it ends */
+  LLVMBasicBlockRef *exit;         /* by exit; NULL: nobody leaves there yet */
+  LLVMValueRef *list;              /* headers, by list */
+  LLVMValueRef consts;
+  LLVMValueRef keys;               /* room for arguments of helpers */
+  uint32_t *scope_of;              /* by list: number of its first scope */
+  jit_scope *scope;
+  uint32_t nscopes;
+  uint32_t cold_kind, scope_kind, noalias_kind, range_kind, align_kind, invariant_kind;
+  LLVMMetadataRef likely, unlikely, always;
+  bool failed; /* no memory */
+} jit_lower;
+
+/* The region as a function of that name in a new module of the context.  False: no memory. */
+bool jit_lower_region(jit_lower *j, const char *name);
+
+/* jit_types.c */
+void jit_types_init(jit_types *t, LLVMContextRef c);
+LLVMTypeRef jit_type(const jit_lower *j, ir_type type);
+void jit_declare_helpers(jit_lower *j);
+LLVMValueRef jit_call(jit_lower *j, jit_helper which, LLVMValueRef *args, const char *name);
+/* An LLVM intrinsic; types: what it is overloaded on. */
+LLVMValueRef jit_intrinsic(jit_lower *j, const char *name, LLVMTypeRef *types, unsigned ntypes,
+                           LLVMValueRef *args, unsigned nargs);
+
+/* jit_lower.c: small words for the functions of the table */
+LLVMValueRef jit_arg(const jit_lower *j, const ir_node *n, unsigned k);
+LLVMValueRef jit_i64(const jit_lower *j, uint64_t v);
+LLVMValueRef jit_i32(const jit_lower *j, uint32_t v);
+LLVMBasicBlockRef jit_block(jit_lower *j, const char *name);
+/* base + bytes */
+LLVMValueRef jit_at(jit_lower *j, LLVMValueRef base, uint64_t bytes);
+LLVMValueRef jit_compare(jit_lower *j, LLVMIntPredicate p, LLVMValueRef x, LLVMValueRef y);
+/* Goes on where cond holds, else leaves through the exit. */
+void jit_need(jit_lower *j, LLVMValueRef cond, uint32_t exit);
+/* Branches; one of them is rare. */
+void jit_branch_likely(jit_lower *j, LLVMValueRef cond, LLVMBasicBlockRef yes,
+                       LLVMBasicBlockRef no);
+LLVMValueRef jit_reg_address(jit_lower *j, uint32_t reg);
+void jit_store_reg(jit_lower *j, uint32_t reg, ir_id value);
+
+/* jit_exit.c */
+LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);
+void jit_exits_finish(jit_lower *j);
+
+/* jit_alias.c */
+bool jit_alias_init(jit_lower *j);
+/* The access (load, store or call) touches only that class. */
+void jit_alias_mark(jit_lower *j, LLVMValueRef access, ir_mem class, unsigned list, unsigned col);
+/* The call touches of all lists only that one, and the frame and context. */
+void jit_alias_mark_list(jit_lower *j, LLVMValueRef call, unsigned list);
+
+#define IR(id, name, args, type, attributes, reads, writes, effects, meaning)                      \
+  LLVMValueRef jit_lower_##id(jit_lower *j, const ir_node *n);
+#include "ir/ir_ops.def"
+#undef IR
+
+/* ---- machines and passes */
+
+typedef struct jit_machines jit_machines;
+jit_machines *jit_machines_new(ls_mem *mem, char *why);
+void jit_machines_delete(jit_machines *m);
+const char *jit_machines_cpu(const jit_machines *m);
+const char *jit_machines_features(const jit_machines *m);
+/* quick: no optimising in code generation.  NULL: see why. */
+LLVMTargetMachineRef jit_machine_take(jit_machines *m, bool quick, char *why);
+void jit_machine_give(jit_machines *m, bool quick, LLVMTargetMachineRef machine);
+
+/* False: see why. */
+bool jit_passes_run(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned level, char *why);
+bool jit_emit(LLVMModuleRef module, LLVMTargetMachineRef machine, LLVMCodeGenFileType kind,
+              LLVMMemoryBufferRef *out, char *why);
+
+/* ---- memory of code */
+
+typedef struct jit_orc jit_orc;
+typedef struct {
+  void *own;
+  uint64_t address;
+} jit_linked;
+jit_orc *jit_orc_new(const vm_jit_core *core, ls_mem *mem, char *why);
+void jit_orc_delete(jit_orc *o);
+/* Takes the object. VM_JIT_OK with *out. */
+vm_jit_status jit_orc_link(jit_orc *o, LLVMMemoryBufferRef object, const char *name,
+                           jit_linked *out, char *why);
+void jit_orc_unlink(jit_orc *o, jit_linked *code);
+
+/* ---- symbols */
+
+typedef struct {
+  const char *name;
+  void *address;
+} jit_symbol;
+#define JIT_MAX_SYMBOLS 24u
+unsigned jit_symbols(const vm_jit_core *core, jit_symbol *out);
+
+/* ---- dumps */
+
+void jit_dump_region(const vm_jit_request *q, const char *name, ir_region *r);
+void jit_dump_module(const vm_jit_request *q, const char *name, LLVMModuleRef module);
+void jit_dump_asm(const vm_jit_request *q, const char *name, LLVMModuleRef module,
+                  LLVMTargetMachineRef machine);
+
+/* ---- compiling */
+
+/* The region of a parsed or built IR as code: what compile does after ir_optimise. */
+vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_region *r,
+                                 const vm_jit_code **out, char *why);
+
+void jit_drop_code(vm_jit_engine *e, const vm_jit_code *code);
+/* The plug-in's table. */
+const vm_jit_plugin *pure_jit_plugin(void);
+
+struct vm_jit_engine {
+  const vm_jit_core *core;
+  ls_mem *mem;
+  jit_machines *machines;
+  jit_orc *orc;
+};
+
+#endif

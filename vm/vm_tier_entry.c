@@ -1,0 +1,243 @@
+/* vm/vm_tier_entry.c - places where code may be entered, jobs for them, and the life of code. */
+#include <stdio.h>
+#include <string.h>
+
+#include "vm/vm_tier_int.h"
+
+/* ---- making and ending */
+
+static void entry_free(vm_entries *e, vm_entry *y) {
+  unsigned n = e->link->module->fns[y->fn].nlists;
+  vm_tier *t = e->tier;
+  ls_mem_free(t->mem, y->facts, sizeof *y->facts * n);
+  ls_mem_free(t->mem, y->changes, n);
+}
+
+static uint32_t count_entries(const vm_module *m) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < m->nfns; i++) n += m->fns[i].nloops + 1u;
+  return n;
+}
+
+static void number_entries(vm_entries *e, const vm_module *m) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < m->nfns; i++) {
+    const vm_code *code = vm_code_of(m, i);
+    e->first[i] = at;
+    for (uint32_t loop = 0; loop <= m->fns[i].nloops; loop++) {
+      vm_entry *y = &e->entry[at++];
+      y->fn = i;
+      y->loop = loop;
+      y->pc = loop < m->fns[i].nloops ? code->loops[loop].pc : 0;
+    }
+  }
+}
+
+bool vm_link_use_tier(vm_link *k, vm_tier *t) {
+  const vm_module *m = k->module;
+  if (t == NULL || t->o.level == 0 || m->nfns == 0) return true;
+  vm_entries *e = ls_mem_zalloc(t->mem, sizeof *e);
+  if (e == NULL) return false;
+  *e = (vm_entries){.tier = t, .link = k, .n = count_entries(m)};
+  atomic_init(&e->epoch, 1);
+  e->first = ls_mem_zalloc(t->mem, sizeof *e->first * m->nfns);
+  e->entry = ls_mem_zalloc(t->mem, sizeof *e->entry * e->n);
+  if (e->first == NULL || e->entry == NULL) {
+    ls_mem_free(t->mem, e->first, sizeof *e->first * m->nfns);
+    ls_mem_free(t->mem, e->entry, sizeof *e->entry * e->n);
+    ls_mem_free(t->mem, e, sizeof *e);
+    return false;
+  }
+  number_entries(e, m);
+  k->entries = e;
+  return true;
+}
+
+static void drop_code(vm_tier *t, const vm_jit_code *code) {
+  pthread_mutex_lock(&t->lock);
+  t->code_bytes -= code->code_bytes;
+  t->dropped++;
+  pthread_mutex_unlock(&t->lock);
+  t->plugin->drop(t->engine, code);
+}
+
+void vm_entries_delete(vm_entries *e) {
+  if (e == NULL) return;
+  vm_tier *t = e->tier;
+  vm_tier_forget(t, e);
+  vm_entries_sweep(e); /* no context is left: everything retired goes */
+  for (uint32_t i = 0; i < e->n; i++) {
+    const vm_jit_code *code = atomic_load(&e->entry[i].code);
+    if (code) drop_code(t, code);
+    entry_free(e, &e->entry[i]);
+  }
+  ls_mem_free(t->mem, e->first, sizeof *e->first * e->link->module->nfns);
+  ls_mem_free(t->mem, e->entry, sizeof *e->entry * e->n);
+  ls_mem_free(t->mem, e, sizeof *e);
+}
+
+const char *vm_entry_name(const vm_entries *e, const vm_entry *y, char *out, size_t n) {
+  const vm_fn *fn = &e->link->module->fns[y->fn];
+  unsigned line = fn->pos ? fn->pos[y->pc].line : 0;
+  snprintf(out, n, "%.100s:%u%s", fn->name, line, y->loop == fn->nloops ? " (start)" : "");
+  return out;
+}
+
+bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *out) {
+  vm_entries *e = k->entries;
+  *out = (vm_entry_stats){0};
+  if (e == NULL) return false;
+  const vm_entry *y = vm_entry_of(e, fn, loop);
+  pthread_mutex_lock(&e->tier->lock);
+  *out = y->stats;
+  out->level = atomic_load(&y->code) ? y->level : 0;
+  pthread_mutex_unlock(&e->tier->lock);
+  return true;
+}
+
+/* ---- contexts */
+
+void vm_entries_enter(vm_context *cx) {
+  vm_entries *e = cx->link->entries;
+  cx->entries = e;
+  atomic_init(&cx->seen, UINT64_MAX);
+  if (e == NULL) return;
+  pthread_mutex_lock(&e->tier->lock);
+  cx->next = e->contexts;
+  e->contexts = cx;
+  pthread_mutex_unlock(&e->tier->lock);
+}
+
+void vm_entries_leave(vm_context *cx) {
+  vm_entries *e = cx->entries;
+  if (e == NULL) return;
+  pthread_mutex_lock(&e->tier->lock);
+  for (vm_context **at = &e->contexts; *at; at = &(*at)->next)
+    if (*at == cx) {
+      *at = cx->next;
+      break;
+    }
+  pthread_mutex_unlock(&e->tier->lock);
+}
+
+/* ---- code that is no longer used */
+
+void vm_entry_retire(vm_entries *e, vm_entry *y) {
+  const vm_jit_code *code = atomic_exchange(&y->code, NULL);
+  if (code == NULL) return;
+  retired *r = ls_mem_alloc(e->tier->mem, sizeof *r);
+  if (r == NULL) { /* nowhere to note it: it stays in use */
+    atomic_store(&y->code, code);
+    return;
+  }
+  *r = (retired){e->retired, code, atomic_fetch_add(&e->epoch, 1)};
+  e->retired = r;
+}
+
+/* Every context that is in a call has been at rest after that epoch. */
+static bool nobody_in(const vm_entries *e, uint64_t epoch) {
+  for (const vm_context *cx = e->contexts; cx; cx = cx->next)
+    if (atomic_load(&cx->seen) <= epoch) return false;
+  return true;
+}
+
+void vm_entries_sweep(vm_entries *e) {
+  retired *gone = NULL;
+  pthread_mutex_lock(&e->tier->lock);
+  for (retired **at = &e->retired; *at;) {
+    retired *r = *at;
+    if (!nobody_in(e, r->epoch)) {
+      at = &r->next;
+      continue;
+    }
+    *at = r->next;
+    r->next = gone;
+    gone = r;
+  }
+  pthread_mutex_unlock(&e->tier->lock);
+  while (gone) {
+    retired *next = gone->next;
+    drop_code(e->tier, gone->code);
+    ls_mem_free(e->tier->mem, gone, sizeof *gone);
+    gone = next;
+  }
+}
+
+/* ---- jobs */
+
+void vm_job_free(vm_tier *t, vm_job *job) {
+  const vm_fn *fn = &job->request.module->fns[job->request.fn];
+  ls_mem_free(t->mem, job->lists, sizeof *job->lists * fn->nlists);
+  ls_mem_free(t->mem, job->careful, fn->nloops);
+  ls_mem_free(t->mem, job, sizeof *job);
+}
+
+static uint64_t code_ns(const vm_jit_code *c) {
+  return c->build_ns + c->passes_ns + c->emit_ns + c->link_ns;
+}
+
+/* Under the lock. */
+static void install(vm_tier *t, vm_job *job, const vm_jit_code *code) {
+  vm_entries *e = job->entries;
+  vm_entry *y = job->entry;
+  unsigned n = job->request.module->fns[y->fn].nlists;
+  vm_entry_retire(e, y);
+  ls_mem_free(t->mem, y->facts, sizeof *y->facts * n);
+  y->facts = job->lists;
+  job->lists = NULL;
+  y->level = job->request.level;
+  y->stats.cached = code->cached;
+  y->stats.compile_ns = code_ns(code);
+  y->stats.code_bytes = code->code_bytes;
+  y->stats.compiles++;
+  y->stats.why[0] = 0;
+  t->compiled++;
+  t->code_bytes += code->code_bytes;
+  t->compile_ns += y->stats.compile_ns;
+  atomic_store(&y->code, code);
+  atomic_store(&y->state, ENTRY_READY);
+  atomic_fetch_add(&e->news, 1);
+}
+
+static void refuse(vm_tier *t, vm_job *job, const char *why) {
+  vm_entry *y = job->entry;
+  snprintf(y->stats.why, sizeof y->stats.why, "%s", why);
+  t->refused++;
+  /* Code of a lower level may be there, and stays. */
+  atomic_store(&y->state, ENTRY_CLOSED);
+  atomic_fetch_add(&job->entries->news, 1);
+}
+
+static void say_result(vm_tier *t, vm_job *job, const vm_jit_code *code, const char *why) {
+  char name[140];
+  if (t->o.log == NULL) return;
+  vm_entry_name(job->entries, job->entry, name, sizeof name);
+  if (code)
+    vm_tier_say(t, "%s: level %u, %.2f ms (ir %.2f, passes %.2f, code %.2f, link %.2f), %llu bytes%s",
+                name, job->request.level, (double)code_ns(code) / 1e6,
+                (double)code->build_ns / 1e6, (double)code->passes_ns / 1e6,
+                (double)code->emit_ns / 1e6, (double)code->link_ns / 1e6,
+                (unsigned long long)code->code_bytes, code->cached ? ", cached" : "");
+  else vm_tier_say(t, "%s: level %u refused: %s", name, job->request.level, why);
+}
+
+void vm_job_run(vm_tier *t, vm_job *job) {
+  char why[VM_JIT_WHY] = "";
+  const vm_jit_code *code = NULL;
+  vm_jit_status status = VM_JIT_FAILED;
+  if (vm_tier_plugin(t)) status = t->plugin->compile(t->engine, &job->request, &code, why);
+  else snprintf(why, sizeof why, "%s", t->why);
+  if (status == VM_JIT_DENIED) {
+    pthread_mutex_lock(&t->loading);
+    snprintf(t->why, sizeof t->why, "%s", why);
+    atomic_store(&t->loaded, -1);
+    pthread_mutex_unlock(&t->loading);
+  }
+  say_result(t, job, status == VM_JIT_OK ? code : NULL, why);
+  pthread_mutex_lock(&t->lock);
+  if (status == VM_JIT_OK) install(t, job, code);
+  else refuse(t, job, why);
+  pthread_mutex_unlock(&t->lock);
+  vm_entries_sweep(job->entries);
+  vm_job_free(t, job);
+}

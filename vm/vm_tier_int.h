@@ -1,0 +1,140 @@
+/* vm/vm_tier_int.h - what the files of the tiers share.  Not for other folders.
+ *
+ *   vm_tier.c         options, life of a tier, its numbers
+ *   vm_tier_plugin.c  finding and loading the plug-in
+ *   vm_tier_queue.c   threads that compile, and the jobs they take
+ *   vm_tier_entry.c   places where code may be entered: what is known of each, its code
+ *   vm_tier_policy.c  what is compiled, when, at which level, on which facts
+ *   vm_tier_run.c     into compiled code and out again
+ *   vm_jit_core.c     what compiled code calls
+ *
+ * Locks: vm_tier.lock guards the queue and all that is in entries and not atomic.  It is never
+ * held during a compile.
+ *
+ * Life of code.  A context runs code that it read from an entry; another thread may have put
+ * newer code there since.  Code that was replaced is *retired*: it is freed when every context
+ * of the link has been seen at rest since, outside of all compiled code.  `epoch` counts
+ * retirements; cx->seen is its value when the context last was at rest, UINT64_MAX between calls.
+ */
+#ifndef PURE_VM_TIER_INT_H
+#define PURE_VM_TIER_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "vm/vm_int.h"
+#include "vm/vm_jit.h"
+#include "vm/vm_tier.h"
+
+typedef enum {
+  ENTRY_COLD,
+  ENTRY_QUEUED, /* a job is waiting or at work */
+  ENTRY_READY,  /* has code */
+  ENTRY_CLOSED  /* stays with the interpreter: why says why */
+} vm_entry_state;
+
+typedef struct vm_entry {
+  _Atomic(const vm_jit_code *) code;
+  uint32_t fn, pc, loop; /* loop: nloops for the function's start */
+  _Atomic uint8_t state; /* vm_entry_state */
+  uint8_t level;         /* of the code */
+  uint8_t rounds;        /* compiled anew because assumptions failed */
+  bool careful;
+  vm_jit_list *facts;    /* that the code was compiled for; nlists of the function */
+  uint8_t *changes;      /* by list: times its shape was another one than assumed */
+  _Atomic uint64_t exits[VM_JIT_EXIT_RAISED + 1];
+  _Atomic uint64_t runs;
+  vm_entry_stats stats;
+} vm_entry;
+
+typedef struct retired {
+  struct retired *next;
+  const vm_jit_code *code;
+  uint64_t epoch;
+} retired;
+
+/* Of a link. */
+typedef struct vm_entries {
+  vm_tier *tier;
+  vm_link *link;
+  uint32_t n;
+  uint32_t *first;  /* by function */
+  vm_entry *entry;
+  _Atomic uint64_t news;  /* grows when code comes */
+  _Atomic uint64_t epoch;
+  retired *retired;
+  vm_context *contexts; /* by cx->next */
+} vm_entries;
+
+typedef struct vm_job {
+  struct vm_job *next;
+  vm_entries *entries;
+  vm_entry *entry;
+  vm_jit_request request;
+  vm_jit_list *lists; /* copies, with the job */
+  uint8_t *careful;
+} vm_job;
+
+struct vm_tier {
+  ls_mem *mem;
+  vm_tier_options o;
+  char *plugin_dir, *dump_fn;
+  vm_jit_core core;
+  uint64_t l2_bytes;
+  pthread_mutex_t lock;
+  pthread_cond_t work, idle;
+  pthread_t *thread;
+  uint32_t nthreads;
+  bool started, ending;
+  vm_job *first, **last; /* waiting */
+  vm_job **at_work;      /* by thread; NULL: idle */
+  /* the plug-in; set once, under `loading` */
+  pthread_mutex_t loading;
+  _Atomic int loaded; /* 0 not tried, 1 there, -1 not to be had */
+  void *handle;
+  const vm_jit_plugin *plugin;
+  vm_jit_engine *engine;
+  char plugin_path[512];
+  char why[VM_JIT_WHY];
+  uint64_t compiled, refused, dropped, code_bytes, compile_ns;
+};
+
+/* vm_tier_plugin.c.  false: t->why. */
+bool vm_tier_plugin(vm_tier *t);
+void vm_tier_unload(vm_tier *t);
+
+/* vm_tier_queue.c */
+/* Takes the job. */
+void vm_tier_submit(vm_tier *t, vm_job *job);
+/* Jobs of the link are gone when it returns. */
+void vm_tier_forget(vm_tier *t, const vm_entries *e);
+void vm_tier_stop(vm_tier *t);
+void vm_tier_say(vm_tier *t, const char *form, ...) __attribute__((format(printf, 2, 3)));
+
+/* vm_tier_entry.c */
+void vm_job_run(vm_tier *t, vm_job *job); /* takes it */
+void vm_job_free(vm_tier *t, vm_job *job);
+static inline vm_entry *vm_entry_of(const vm_entries *e, unsigned fn, unsigned loop) {
+  return &e->entry[e->first[fn] + loop];
+}
+const char *vm_entry_name(const vm_entries *e, const vm_entry *y, char *out, size_t n);
+/* The entry's code is no longer entered.  Under the lock. */
+void vm_entry_retire(vm_entries *e, vm_entry *y);
+/* Frees what nobody can be in any more. */
+void vm_entries_sweep(vm_entries *e);
+void vm_entries_delete(vm_entries *e);
+void vm_entries_enter(vm_context *cx); /* a context joins, leaves, begins and ends a call */
+void vm_entries_leave(vm_context *cx);
+
+void vm_jit_core_fill(vm_jit_core *core); /* vm_jit_core.c */
+
+/* vm_tier_policy.c */
+/* The top frame is at that loop's header, hot or not. */
+void vm_tier_consider(vm_context *cx, unsigned loop);
+void vm_tier_consider_fn(vm_context *cx);
+/* An exit that says that the code does not fit what there is. */
+void vm_tier_missed(vm_context *cx, vm_entry *y, const vm_jit_exit *x);
+/* What code there is now, into the context's profile. */
+void vm_tier_take_news(vm_context *cx);
+
+#endif

@@ -1,0 +1,96 @@
+/* vm/vm_tier_plugin.c - finding and loading libpure-llvmjit.so.
+ *
+ * Loading LLVM takes tens of milliseconds and as many megabytes, so it happens on the thread that
+ * compiles, when there is something to compile.  The plug-in stays in the process: LLVM does not
+ * like to be unloaded.
+ */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vm/vm_tier_int.h"
+
+#define PLUGIN_NAME "libpure-llvmjit.so"
+
+/* Where it may lie, seen from the library or the program that this code is in: beside it, where
+ * it is installed, and in the tree of a build. */
+static const char *const places[] = {
+    "", "pure/", "../lib/pure/", "../llvmjit/", "../../llvmjit/",
+#ifdef PURE_MULTIARCH
+    "../lib/" PURE_MULTIARCH "/pure/",
+#endif
+};
+
+static void say_why(vm_tier *t, const char *text) { snprintf(t->why, sizeof t->why, "%s", text); }
+
+static bool try_file(vm_tier *t, const char *dir, size_t len, const char *place) {
+  int n = snprintf(t->plugin_path, sizeof t->plugin_path, "%.*s%s" PLUGIN_NAME, (int)len, dir,
+                   place);
+  if (n < 0 || (size_t)n >= sizeof t->plugin_path) return false;
+  FILE *there = fopen(t->plugin_path, "rb");
+  if (there == NULL) return false;
+  fclose(there);
+  return true;
+}
+
+static bool find_file(vm_tier *t) {
+  const char *dir = t->plugin_dir;
+  if (dir) return try_file(t, dir, strlen(dir), "/");
+  Dl_info self;
+  if (dladdr((void *)(uintptr_t)&vm_tier_plugin, &self) == 0 || self.dli_fname == NULL)
+    return false;
+  char *real = realpath(self.dli_fname, NULL);
+  const char *path = real ? real : self.dli_fname;
+  const char *slash = strrchr(path, '/');
+  size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+  bool found = false;
+  for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
+    found = try_file(t, path, len, places[i]);
+  free(real);
+  return found;
+}
+
+static bool open_plugin(vm_tier *t) {
+  t->handle = dlopen(t->plugin_path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  void *symbol = t->handle ? dlsym(t->handle, VM_JIT_SYMBOL) : NULL;
+  if (symbol == NULL) {
+    const char *said = dlerror();
+    say_why(t, said ? said : "the plug-in has no door");
+    return false;
+  }
+  vm_jit_entry entry = (vm_jit_entry)(uintptr_t)symbol;
+  t->plugin = entry();
+  if (t->plugin == NULL || t->plugin->version != VM_JIT_VERSION) {
+    say_why(t, "the plug-in is of another version");
+    return false;
+  }
+  t->engine = t->plugin->open(&t->core, t->mem, t->why);
+  return t->engine != NULL;
+}
+
+static bool load(vm_tier *t) {
+  if (!find_file(t)) {
+    t->plugin_path[0] = 0;
+    say_why(t, "there is no " PLUGIN_NAME);
+    return false;
+  }
+  return open_plugin(t);
+}
+
+bool vm_tier_plugin(vm_tier *t) {
+  if (atomic_load(&t->loaded) == 0) {
+    pthread_mutex_lock(&t->loading);
+    if (atomic_load(&t->loaded) == 0) atomic_store(&t->loaded, load(t) ? 1 : -1);
+    pthread_mutex_unlock(&t->loading);
+  }
+  return atomic_load(&t->loaded) > 0;
+}
+
+void vm_tier_unload(vm_tier *t) {
+  if (t->engine) t->plugin->close(t->engine);
+  t->engine = NULL;
+  if (t->handle) dlclose(t->handle);
+  t->handle = NULL;
+}

@@ -1,0 +1,264 @@
+/* vm/vm_tier_policy.c - what is compiled, when, at which level, and on which facts.
+ *
+ * Heat is work: what a loop did, as the polls of the interpreter and the runs of its code see it.
+ * Of a nest the outermost loop is compiled that goes round often enough for its code to be
+ * entered soon; its region has the inner loops too.
+ *
+ * Facts are the lists' shapes at that moment.  Where one turns out wrong the region is compiled
+ * anew on what there is then; a list that keeps changing is no longer assumed to be anything (its
+ * shape is tested at each operation); a region that keeps failing ends at level 1, where every
+ * list is treated so.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "vm/vm_tables.h"
+#include "vm/vm_tier_int.h"
+
+#define HEAT_FIRST UINT64_C(300000)   /* work before the first compile */
+#define HEAT_BEST UINT64_C(3000000)   /* before the best, where the first was quick */
+#define CALLS_PER_HEAT 300u           /* a call counts as so much work */
+#define MAX_ROUNDS 6u                 /* compiled anew at a level; then level 1 */
+#define MAX_CHANGES 3u                /* of a list's shape; then it is tested at each use */
+#define MISSES 32u                    /* exits that should be rare, before something is done */
+#define INNER_TRIPS 4096u /* a loop that goes round so often an entry is entered at its own header */
+
+static uint64_t heat_first(const vm_tier *t) {
+  return t->o.has_threshold ? t->o.threshold : HEAT_FIRST;
+}
+
+static uint64_t heat_best(const vm_tier *t) {
+  return t->o.has_threshold ? t->o.threshold * 4 : HEAT_BEST;
+}
+
+static unsigned first_level(const vm_tier *t) {
+  return t->o.level == VM_TIER_AUTO ? 1 : t->o.level;
+}
+
+static unsigned best_level(const vm_tier *t) {
+  return t->o.level == VM_TIER_AUTO ? 3 : t->o.level;
+}
+
+/* ---- facts */
+
+static bool fn_writes(const vm_fn *fn, unsigned list) {
+  for (uint32_t pc = 0; pc < fn->ncode; pc++)
+    if (vm_ins_list(&fn->code[pc]) == (int)list &&
+        (vm_effects(vm_op_read((vm_op)fn->code[pc].op)->effects) & VM_EFFECT_WRITE))
+      return true;
+  return false;
+}
+
+/* Whether writes are done in place. */
+static bool is_free(const ls_list *l) { return !l->frozen && !l->shared && l->undo == NULL; }
+
+static vm_jit_list fact_of(const vm_frame *f, unsigned i, const vm_entry *y) {
+  const vm_fn *fn = f->code->fn;
+  const ls_list *l = f->lists->list[i];
+  const ls_hint *ended = &f->profile->ended[i];
+  vm_jit_list fact = {.trust = VM_JIT_GUARDED, .shape = l->shape, .rows = l->count};
+  /* A local list that is yet to be filled will look as it did last time. */
+  if (!l->stored && l->fresh && (ended->count || ended->cap)) {
+    fact.shape = ended->shape;
+    fact.rows = ended->count;
+  }
+  fact.direct = ls_shape_layout(l->shape) == LS_ARRAY && l->u.array.dir && l->u.array.shift == 0;
+  bool moves = y->changes && y->changes[i] >= MAX_CHANGES;
+  if (moves || (!is_free(l) && fn_writes(fn, i))) fact.trust = VM_JIT_CHECKED;
+  return fact;
+}
+
+static bool job_facts(vm_tier *t, vm_job *job, const vm_frame *f, vm_entry *y) {
+  const vm_fn *fn = f->code->fn;
+  if (fn->nlists) {
+    job->lists = ls_mem_zalloc(t->mem, sizeof *job->lists * fn->nlists);
+    if (job->lists == NULL) return false;
+  }
+  for (unsigned i = 0; i < fn->nlists; i++) {
+    job->lists[i] = fact_of(f, i, y);
+    if (job->request.level == 1) job->lists[i].trust = VM_JIT_CHECKED;
+  }
+  if (fn->nloops) {
+    job->careful = ls_mem_zalloc(t->mem, fn->nloops);
+    if (job->careful == NULL) return false;
+    memset(job->careful, y->careful, fn->nloops);
+  }
+  job->request.lists = job->lists;
+  job->request.careful = job->careful;
+  return true;
+}
+
+static bool dumps(const vm_tier *t, const vm_fn *fn) {
+  return t->o.dump && (t->dump_fn == NULL || strcmp(t->dump_fn, fn->name) == 0);
+}
+
+static vm_job *job_new(vm_context *cx, vm_entry *y, unsigned level) {
+  vm_entries *e = cx->entries;
+  vm_tier *t = e->tier;
+  const vm_frame *f = cx->top;
+  vm_job *job = ls_mem_zalloc(t->mem, sizeof *job);
+  if (job == NULL) return NULL;
+  *job = (vm_job){.entries = e, .entry = y};
+  job->request = (vm_jit_request){
+      .module = e->link->module,
+      .fn = y->fn,
+      .pc = y->pc,
+      .level = (uint8_t)level,
+      .stress = t->o.stress != 0,
+      .verify = t->o.verify,
+      .l2_bytes = t->l2_bytes,
+      .distance = t->o.distance,
+      .dump = dumps(t, f->code->fn) ? t->o.dump : NULL,
+      .dump_user = t->o.user,
+      .dump_kinds = (uint8_t)t->o.dump_kinds,
+  };
+  if (job_facts(t, job, f, y)) return job;
+  vm_job_free(t, job);
+  return NULL;
+}
+
+/* ---- asking for code */
+
+/* The frame of the entry's function is on top. */
+static void request(vm_context *cx, vm_entry *y, unsigned level) {
+  uint8_t state = atomic_load(&y->state);
+  if (state == ENTRY_QUEUED || state == ENTRY_CLOSED) return;
+  if (!atomic_compare_exchange_strong(&y->state, &state, ENTRY_QUEUED)) return;
+  vm_job *job = job_new(cx, y, level);
+  if (job) vm_tier_submit(cx->entries->tier, job);
+  else atomic_store(&y->state, state); /* no memory: another time */
+  vm_tier_take_news(cx);
+}
+
+static void upgrade(vm_context *cx, vm_entry *y, uint64_t heat) {
+  vm_tier *t = cx->entries->tier;
+  uint8_t state = atomic_load(&y->state);
+  if (state == ENTRY_COLD && heat >= heat_first(t)) request(cx, y, first_level(t));
+  else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->level < best_level(t) &&
+           heat >= heat_best(t))
+    request(cx, y, best_level(t));
+}
+
+/* The loop around that is worth compiling instead, or the loop itself. */
+static unsigned choose(const vm_frame *f, unsigned loop) {
+  const vm_loop_profile *p = f->profile->loops;
+  unsigned best = loop;
+  for (unsigned at = loop; at != VM_NO_LOOP; at = f->code->loops[at].parent) {
+    bool often = p[at].headers >= 2 && p[loop].headers / p[at].headers < INNER_TRIPS;
+    if (at == loop || often) best = at;
+  }
+  return best;
+}
+
+void vm_tier_consider(vm_context *cx, unsigned loop) {
+  const vm_frame *f = cx->top;
+  vm_loop_profile *p = f->profile->loops;
+  uint64_t spent = cx->work - cx->heat_from;
+  cx->heat_from = cx->work;
+  for (unsigned at = loop; at != VM_NO_LOOP; at = f->code->loops[at].parent) p[at].heat += spent;
+  unsigned best = choose(f, loop);
+  vm_entry *y = vm_entry_of(cx->entries, f->fn, best);
+  upgrade(cx, y, p[best].heat);
+  if (best == loop) return;
+  /* Its code is there, but this loop is where the time goes: it gets its own. */
+  uint8_t state = atomic_load(&y->state);
+  bool stuck = state == ENTRY_READY || state == ENTRY_CLOSED;
+  if (stuck) p[loop].stuck += spent;
+  y = vm_entry_of(cx->entries, f->fn, loop);
+  if (stuck && p[loop].stuck > heat_first(cx->entries->tier) * 4) upgrade(cx, y, p[loop].heat);
+}
+
+void vm_tier_consider_fn(vm_context *cx) {
+  const vm_frame *f = cx->top;
+  vm_fn_profile *p = f->profile;
+  vm_tier *t = cx->entries->tier;
+  vm_entry *y = vm_entry_of(cx->entries, f->fn, f->code->fn->nloops);
+  upgrade(cx, y, p->calls * CALLS_PER_HEAT + p->heat);
+  if (atomic_load(&y->code)) p->hot_calls = 0;
+  else if (atomic_load(&y->state) == ENTRY_CLOSED) p->hot_calls = UINT64_MAX;
+  else p->hot_calls = p->calls + 1 + heat_first(t) / CALLS_PER_HEAT / 8;
+}
+
+/* ---- what code there is */
+
+void vm_tier_take_news(vm_context *cx) {
+  vm_entries *e = cx->entries;
+  uint64_t news = atomic_load(&e->news);
+  if (news == cx->news) return;
+  cx->news = news;
+  for (uint32_t i = 0; i < e->n; i++) {
+    const vm_entry *y = &e->entry[i];
+    vm_fn_profile *p = &cx->profile.fns[y->fn];
+    uint64_t hot = atomic_load(&y->code) ? 0 : UINT64_MAX;
+    if (p->calls == 0) continue;
+    if (y->loop < e->link->module->fns[y->fn].nloops) p->loops[y->loop].hot_headers = hot;
+    else if (hot == 0) p->hot_calls = 0;
+  }
+  cx->eager = VM_EAGER_POLLS;
+}
+
+/* ---- code that does not fit */
+
+/* Notes which lists are not as assumed; whether there was one. */
+static bool note_changes(vm_tier *t, vm_entry *y, const vm_frame *f) {
+  unsigned n = f->code->fn->nlists;
+  bool any = false;
+  if (y->changes == NULL && n) y->changes = ls_mem_zalloc(t->mem, n);
+  if (y->changes == NULL || y->facts == NULL) return false;
+  for (unsigned i = 0; i < n; i++) {
+    const ls_list *l = f->lists->list[i];
+    const vm_jit_list *fact = &y->facts[i];
+    bool direct = ls_shape_layout(l->shape) == LS_ARRAY && l->u.array.dir && l->u.array.shift == 0;
+    if (fact->trust != VM_JIT_GUARDED) continue;
+    if (fact->shape == l->shape && (!fact->direct || direct)) continue;
+    if (y->changes[i] < 255) y->changes[i]++;
+    any = true;
+  }
+  return any;
+}
+
+/* Compiles the region anew, or at level 1 where that has been done often enough. */
+static void again(vm_context *cx, vm_entry *y) {
+  vm_entries *e = cx->entries;
+  vm_tier *t = e->tier;
+  uint8_t ready = ENTRY_READY;
+  bool last = ++y->rounds > MAX_ROUNDS;
+  unsigned level = last ? 1 : y->level;
+  vm_entry_retire(e, y);
+  atomic_compare_exchange_strong(&y->state, &ready, last && y->rounds > MAX_ROUNDS + 1
+                                                        ? ENTRY_CLOSED
+                                                        : ENTRY_COLD);
+  if (atomic_load(&y->state) == ENTRY_CLOSED)
+    snprintf(y->stats.why, sizeof y->stats.why, "its code never fitted for long");
+  y->stats.deopts++;
+  pthread_mutex_unlock(&t->lock);
+  request(cx, y, level);
+  pthread_mutex_lock(&t->lock);
+}
+
+/* Exits that should be rare: whether so many came that something must be done. */
+static bool too_many(const vm_entry *y, vm_jit_exit_reason reason) {
+  uint64_t exits = atomic_load(&y->exits[reason]);
+  return exits >= MISSES && exits > atomic_load(&y->runs) / 4;
+}
+
+void vm_tier_missed(vm_context *cx, vm_entry *y, const vm_jit_exit *x) {
+  vm_tier *t = cx->entries->tier;
+  vm_jit_exit_reason reason = (vm_jit_exit_reason)x->reason;
+  atomic_fetch_add(&y->exits[reason], 1);
+  if (t->o.stress) return; /* it left for no reason */
+  pthread_mutex_lock(&t->lock);
+  if (atomic_load(&y->state) == ENTRY_READY && atomic_load(&y->code)) {
+    if (reason == VM_JIT_EXIT_SHAPE && note_changes(t, y, cx->top)) {
+      again(cx, y);
+    } else if (reason == VM_JIT_EXIT_BULK && !y->careful) {
+      y->careful = true;
+      again(cx, y);
+    } else if (too_many(y, reason)) {
+      atomic_store(&y->exits[reason], 0);
+      atomic_store(&y->runs, 0);
+      again(cx, y);
+    }
+  }
+  pthread_mutex_unlock(&t->lock);
+}
