@@ -161,6 +161,8 @@ static bool copy_lists(ir_builder *b) {
   r->nlists = fn->nlists;
   r->lists = ir_alloc(r, fn->nlists, sizeof *r->lists);
   b->writes = ir_alloc(r, fn->nlists, 1);
+  b->stepped = ir_alloc(r, fn->nregs, 1);
+  b->vars.at_entry = ir_alloc(r, fn->nregs, sizeof *b->vars.at_entry);
   if (r->failed) return false;
   for (unsigned l = 0; l < fn->nlists; l++) {
     const ls_schema *s = ir_schema_of(b->code.m, fn, l);
@@ -205,12 +207,34 @@ static void begin_region(ir_builder *b) {
   b->r->blocks[0].pc = b->pc;
   b->vars.anchor = ir_b(b, IR_OP_WORK, 0, NULL);
   ir_var_write(&b->vars, 0, ir_var_work(&b->vars), b->vars.anchor);
+  for (uint32_t reg = 0; reg < c->fn->nregs; reg++) {
+    if (c->consts[reg] == 0) continue;
+    ir_id value = ir_b_constant(b, &c->fn->code[c->consts[reg] - 1]);
+    ir_b_set(b, reg, value);
+    b->vars.at_entry[reg] = value;
+  }
   for (unsigned l = 0; l < c->fn->nlists; l++)
     ir_var_write(&b->vars, 0, ir_var_kill(&b->vars, l), b->vars.anchor);
   for (unsigned l = 0; l < c->fn->nlists; l++) {
     if (b->r->lists[l].facts.trust != IR_GUARDED || !ir_set_has(live, c->fn->nregs + l)) continue;
     if (exit == IR_NO_EXIT) exit = ir_b_exit_at(b, b->pc, IR_EXIT_SHAPE, 0);
     ir_b_assume(b, l, exit);
+  }
+}
+
+/* A register that no step reads or writes keeps in the frame what it had at the entry: exits need
+ * not store that. */
+static void drop_kept_slots(ir_builder *b) {
+  ir_region *r = b->r;
+  for (uint32_t e = 0; e < r->nexits; e++) {
+    ir_exit *x = &r->exits[e];
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < x->nslots; s++) {
+      ir_slot slot = x->slots[s];
+      bool kept = !b->stepped[slot.reg] && b->vars.at_entry[slot.reg] == slot.value;
+      if (!kept) x->slots[n++] = slot;
+    }
+    x->nslots = n;
   }
 }
 
@@ -224,6 +248,7 @@ static void build_all(ir_builder *b) {
   if (b->r->failed) return;
   ir_blocks_sweep(b->r);
   ir_opt_phi(b->r);
+  drop_kept_slots(b);
   ir_opt_dce(b->r);
 }
 

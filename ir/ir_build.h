@@ -57,7 +57,8 @@ typedef struct {
   uint32_t nopen, open_cap;
   uint8_t *unsealed; /* by block, while nblocks <= unsealed_cap */
   uint32_t unsealed_cap;
-  ir_id anchor; /* in block 0: registers are loaded behind it */
+  ir_id anchor;    /* in block 0: registers are loaded behind it */
+  ir_id *at_entry; /* by register: what it was loaded as, or the constant it is; or 0 */
   /* Type of a register or of the work where a block of the bytecode begins, or block 0. */
   ir_type (*type_at)(void *user, uint32_t block, uint32_t var);
   void *user;
@@ -93,7 +94,8 @@ typedef struct {
   uint32_t exit;     /* before pc, or IR_NO_EXIT: none made yet */
   uint64_t *live;    /* sets before each instruction of the block, from its first pc */
   uint32_t live_first, live_cap;
-  uint8_t *writes; /* by list: fields of it are written inline */
+  uint8_t *writes;  /* by list: fields of it are written inline */
+  uint8_t *stepped; /* by register: some step may store to it */
 } ir_builder;
 
 /* ir_build_make.c: nodes at the end of the present block */
@@ -149,6 +151,7 @@ unsigned ir_b_width(const ir_builder *b, unsigned list, unsigned col);
 
 /* One a group of instructions; true: built.  False: nothing was made, it is to be a step. */
 void ir_build_scalar(ir_builder *b);   /* ir_build_scalar.c */
+ir_id ir_b_constant(ir_builder *b, const vm_ins *i); /* of ldi ldb ldk */
 bool ir_build_builtin(ir_builder *b);  /* ir_build_builtin.c */
 void ir_build_control(ir_builder *b);  /* ir_build_control.c */
 bool ir_build_read(ir_builder *b);     /* ir_build_read.c: get row count */

@@ -12,13 +12,15 @@ static ir_id two(ir_builder *b, ir_op op, ir_type type) {
 /* With the exit before it. */
 static ir_id two_or_exit(ir_builder *b, ir_op op) { return ir_b_exit(b, two(b, op, IR_I64)); }
 
-static ir_id constant(ir_builder *b) {
-  const vm_const *k = &b->code.m->consts[b->ins->b];
+ir_id ir_b_constant(ir_builder *b, const vm_ins *i) {
+  if (i->op == VM_OP_LDI) return ir_int(b->r, vm_ins_s32(i));
+  if (i->op == VM_OP_LDB) return ir_bool(b->r, i->b != 0);
+  const vm_const *k = &b->code.m->consts[i->b];
   if (k->type == LS_REAL) return ir_real(b->r, k->value.u);
   if (k->type == LS_BOOL) return ir_bool(b->r, k->value.i != 0);
   if (k->type != LS_TEXT) return ir_int(b->r, k->value.i);
   ir_id id = ir_b(b, IR_OP_KONST, 0, NULL);
-  ir_at(b->r, id)->imm = b->ins->b;
+  ir_at(b->r, id)->imm = i->b;
   return id;
 }
 
@@ -89,13 +91,9 @@ void ir_build_scalar(ir_builder *b) {
     value = ir_b_reg(b, b->ins->b);
     break;
   case VM_OP_LDI:
-    value = ir_int(b->r, vm_ins_s32(b->ins));
-    break;
   case VM_OP_LDB:
-    value = ir_bool(b->r, b->ins->b != 0);
-    break;
   case VM_OP_LDK:
-    value = constant(b);
+    value = ir_b_constant(b, b->ins);
     break;
   case VM_OP_IADD:
   case VM_OP_ISUB:

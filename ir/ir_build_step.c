@@ -78,9 +78,17 @@ static void write_results(ir_builder *b, const ir_regs *regs) {
     }
 }
 
+static void note_stores(ir_builder *b, const ir_regs *regs) {
+  for (unsigned w = 0; w < regs->nreads; w++)
+    for (uint32_t i = 0; i < regs->read[w].n; i++) b->stepped[regs->read[w].first + i] = 1;
+  for (unsigned w = 0; w < regs->nwrites; w++)
+    for (uint32_t i = 0; i < regs->write[w].n; i++) b->stepped[regs->write[w].first + i] = 1;
+}
+
 ir_id ir_step_run(ir_builder *b) {
   ir_regs regs;
   ir_ins_regs(b->code.m, b->code.fn, b->pc, &regs);
+  note_stores(b, &regs);
   ir_id id = make_step(b, &regs);
   if (id == 0) return 0;
   const ir_step *s = &b->r->steps[ir_at(b->r, id)->imm];

@@ -3,7 +3,9 @@
  * Of an innermost loop that is counted, the most rounds it can take is known before it.  Then
  *   - one poll of the work that all rounds together can cost replaces the poll in each;
  *   - sums that the loop makes of bounded values cannot overflow if the largest and the smallest
- *     possible sum do not, which is tested once.
+ *     possible sum do not, which is tested once;
+ *   - what is computed from the counting value and from what does not change cannot overflow in
+ *     between if it does not at the first and the last count.
  * Where such a test fails, the landing leaves: the interpreter runs that loop, and does it right.
  */
 #include "ir/ir_count.h"
@@ -44,7 +46,7 @@ static ir_id rounds_of(bulk *b) {
   ir_id below = make2(b, c->is_signed ? IR_OP_LT : IR_OP_ULT, c->from, c->to);
   ir_id diff = make2(b, IR_OP_SUB, c->to, c->from);
   ir_id most = make(b, IR_OP_SELECT, 3, (ir_id[]){below, diff, ir_int(b->r, 0)});
-  bool small = from.lo >= 0 && to.lo >= 0 && to.hi <= MAX_ROUNDS;
+  bool small = to.lo >= 0 && to.hi <= MAX_ROUNDS && (!c->is_signed || from.lo >= 0);
   if (!small) {
     ir_id fine = make2(b, IR_OP_ULE, most, ir_int(b->r, MAX_ROUNDS));
     make(b, IR_OP_GUARD, 1, &fine);
@@ -147,7 +149,9 @@ static sum add_term(const bulk *b, chain *c, ir_id id, unsigned depth) {
     if (up.lo < -(INT64_C(1) << 60) || up.hi > INT64_C(1) << 60 || c->n == MAX_CHAIN) return none;
     c->node[c->n++] = id;
     c->checked |= n->op == IR_OP_ADDX || n->op == IR_OP_SUBX;
-    return (sum){true, up.lo + (minus ? -x.hi : x.lo), up.hi + (minus ? -x.lo : x.hi)};
+    /* What lies in between must not overflow either: each term counts in its direction only. */
+    int64_t lo = minus ? -x.hi : x.lo, hi = minus ? -x.lo : x.hi;
+    return (sum){true, up.lo + (lo < 0 ? lo : 0), up.hi + (hi > 0 ? hi : 0)};
   }
   return none;
 }
@@ -211,6 +215,48 @@ static void sum_once(bulk *b, ir_id phi) {
   }
 }
 
+/* ---- the counting value's ends */
+
+static bool is_end(const bulk *b, ir_id id) {
+  return id == b->count.phi || !ir_in_loop(&b->cfg, ir_at(b->r, id)->block, b->loop);
+}
+
+/* The operation with the count at one end. */
+static void test_at(bulk *b, const ir_node *n, ir_id count) {
+  ir_id x = n->arg[0] == b->count.phi ? count : n->arg[0];
+  ir_id y = n->arg[1] == b->count.phi ? count : n->arg[1];
+  make2(b, (ir_op)n->op, x, y);
+}
+
+/* phi * phi is largest at the ends too; phi - phi is 0 and needs no test. */
+static void ends_once(bulk *b, ir_id id) {
+  ir_node *n = ir_at(b->r, id);
+  ir_op plain = n->op == IR_OP_ADDX   ? IR_OP_ADDN
+                : n->op == IR_OP_SUBX ? IR_OP_SUBN
+                : n->op == IR_OP_MULX ? IR_OP_MULN
+                                      : IR_NOPS;
+  if (plain == IR_NOPS || b->r->blocks[n->block].cold) return;
+  if (!is_end(b, n->arg[0]) || !is_end(b, n->arg[1])) return;
+  if (n->arg[0] != b->count.phi && n->arg[1] != b->count.phi) return;
+  test_at(b, n, b->count.from);
+  test_at(b, n, b->count.to);
+  n->op = (uint8_t)plain;
+  n->exit = IR_NO_EXIT;
+}
+
+static void ends_all(bulk *b) {
+  if (!b->count.by_one || !b->count.is_signed) return;
+  for (uint32_t i = 0; i < b->cfg.n; i++) {
+    uint32_t block = b->cfg.order[i];
+    if (!ir_in_loop(&b->cfg, block, b->loop)) continue;
+    for (ir_id id = b->r->blocks[block].first; id;) {
+      ir_id next = ir_at(b->r, id)->next;
+      ends_once(b, id);
+      id = next;
+    }
+  }
+}
+
 static void do_loop(bulk *b) {
   const ir_loop *l = &b->cfg.loops[b->loop];
   if (!l->innermost || l->before == IR_NO_BLOCK) return;
@@ -219,6 +265,7 @@ static void do_loop(bulk *b) {
   b->rounds = 0;
   if (b->landing == IR_NO_EXIT || !ir_find_count(b->r, &b->cfg, b->loop, &b->count)) return;
   poll_all(b);
+  ends_all(b);
   for (ir_id id = b->r->blocks[l->header].first; id && ir_at(b->r, id)->op == IR_OP_PHI;
        id = ir_at(b->r, id)->next)
     if (id != b->count.phi && ir_at(b->r, id)->type == IR_I64) sum_once(b, id);

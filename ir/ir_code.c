@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define MAX_CELLS ((uint64_t)1 << 22) /* blocks times registers */
+#define MAX_CELLS ((uint64_t)1 << 20) /* blocks times registers */
 #define MAX_REGION 2048u              /* instructions */
 
 /* ---- blocks */
@@ -170,6 +170,59 @@ static void find_types(ir_code *c, uint8_t *types) {
   }
 }
 
+/* ---- constants: what a loop uses was often loaded before it */
+
+#define VARIES UINT32_MAX
+
+static bool is_const_ins(const vm_ins *i) {
+  return i->op == VM_OP_LDI || i->op == VM_OP_LDB || i->op == VM_OP_LDK;
+}
+
+static void const_ins(const ir_code *c, uint32_t pc, uint32_t *now) {
+  const vm_ins *i = &c->fn->code[pc];
+  ir_regs regs;
+  ir_ins_regs(c->m, c->fn, pc, &regs);
+  uint32_t value = is_const_ins(i) ? pc + 1 : i->op == VM_OP_MOV ? now[i->b] : VARIES;
+  for (unsigned w = 0; w < regs.nwrites; w++)
+    for (uint32_t k = 0; k < regs.write[w].n; k++) now[regs.write[w].first + k] = value;
+}
+
+static bool flow_consts(const ir_code *c, uint32_t *in, const uint32_t *now) {
+  bool changed = false;
+  for (uint32_t reg = 0; reg < c->fn->nregs; reg++) {
+    uint32_t both = in[reg] == 0 ? now[reg] : in[reg] == now[reg] || now[reg] == 0 ? in[reg] : VARIES;
+    if (both == in[reg]) continue;
+    in[reg] = both;
+    changed = true;
+  }
+  return changed;
+}
+
+/* all: a state a block; reached: blocks that have one. */
+static void find_consts(ir_code *c, uint32_t *all, uint32_t *now, uint8_t *reached) {
+  uint32_t n = c->fn->nregs;
+  bool changed = true;
+  for (unsigned p = 0; p < c->fn->nparams; p++) all[p] = VARIES;
+  reached[0] = 1;
+  while (changed) {
+    changed = false;
+    for (uint32_t b = 0; b < c->n; b++) {
+      if (!reached[b]) continue;
+      if (n) memcpy(now, &all[(size_t)b * n], n * sizeof *now);
+      for (uint32_t pc = c->blocks[b].first; pc < c->blocks[b].end; pc++) const_ins(c, pc, now);
+      for (unsigned s = 0; s < 2; s++) {
+        uint32_t to = c->blocks[b].succ[s];
+        if (to == IR_NO_BLOCK) continue;
+        changed |= flow_consts(c, &all[(size_t)to * n], now) || !reached[to];
+        reached[to] = 1;
+      }
+    }
+  }
+  c->consts = &all[(size_t)c->entry * n];
+  for (uint32_t reg = 0; reg < n; reg++)
+    if (c->consts[reg] == VARIES) c->consts[reg] = 0;
+}
+
 static ir_status refuse(ir_refusal *refusal, ir_refusal why) {
   *refusal = why;
   return IR_REFUSED;
@@ -205,7 +258,11 @@ ir_status ir_find_code(ir_region *r, const vm_module *m, unsigned number, uint32
   c->live = ir_alloc(r, (size_t)c->n * c->words, sizeof *c->live);
   c->types = ir_alloc(r, (size_t)c->n * fn->nregs, 1);
   if (r->failed) return IR_NO_MEMORY;
+  uint32_t *consts = ir_alloc(r, ((size_t)c->n + 1) * fn->nregs, sizeof *consts);
+  uint8_t *reached = ir_alloc(r, c->n, 1);
+  if (r->failed) return IR_NO_MEMORY;
   find_live(c, set);
   find_types(c, types);
+  find_consts(c, consts, consts + (size_t)c->n * fn->nregs, reached);
   return IR_OK;
 }

@@ -39,6 +39,8 @@ typedef struct {
   uint32_t words;     /* of a set of registers, then of lists that the region still reads */
   uint64_t *live;     /* at the start of each block */
   uint8_t *types;     /* ir_type of each register at the start of each block, where it is live */
+  uint32_t *consts;   /* by register: pc + 1 of an ldi, ldb or ldk that alone has written what is
+                         there at the entry, or 0 */
 } ir_code;
 
 ir_status ir_find_code(ir_region *r, const vm_module *m, unsigned fn, uint32_t pc,

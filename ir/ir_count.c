@@ -27,16 +27,18 @@ static ir_id counted_phi(const ir_region *r, uint32_t header, ir_id value) {
   return n->op == IR_OP_PHI && n->type == IR_I64 && n->block == header ? value : 0;
 }
 
-static bool counts_up(const ir_region *r, const ir_cfg *c, uint32_t loop, ir_id phi, ir_id tested,
-                      ir_id *from) {
-  const ir_node *n = ir_at(r, phi);
+static bool counts_up(const ir_region *r, const ir_cfg *c, uint32_t loop, ir_id tested,
+                      ir_count *out) {
+  const ir_node *n = ir_at(r, out->phi);
   const ir_block *h = &r->blocks[n->block];
-  *from = 0;
+  out->from = 0;
+  out->by_one = tested == out->phi;
   for (unsigned k = 0; k < n->nargs; k++) {
-    if (!ir_in_loop(c, h->preds[k], loop)) *from = n->arg[k];
+    if (!ir_in_loop(c, h->preds[k], loop)) out->from = n->arg[k];
     else if (!is_larger(r, n->arg[k], tested)) return false;
+    else if (ir_at(r, ir_at(r, n->arg[k])->arg[1])->imm != 1) out->by_one = false;
   }
-  return *from != 0 && outside(r, c, *from, loop);
+  return out->from != 0 && outside(r, c, out->from, loop);
 }
 
 /* A branch that leaves the loop unless value < to. */
@@ -71,7 +73,7 @@ bool ir_find_count(const ir_region *r, const ir_cfg *c, uint32_t loop, ir_count 
     if (!ir_in_loop(c, b, loop) || !every_round(r, c, loop, b)) continue;
     if (!read_test(r, c, loop, b, out, &tested)) continue;
     out->phi = counted_phi(r, header, tested);
-    if (out->phi && counts_up(r, c, loop, out->phi, tested, &out->from)) return true;
+    if (out->phi && counts_up(r, c, loop, tested, out)) return true;
   }
   return false;
 }

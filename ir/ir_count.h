@@ -11,6 +11,8 @@ typedef struct {
   ir_id phi;      /* the value that counts, at the header */
   bool is_signed; /* how they are compared */
   bool or_equal;  /* goes on at `to` as well */
+  bool by_one;    /* the phi itself is tested and grows by 1: it never is above `to`, unless it
+                     already was */
 } ir_count;
 
 bool ir_find_count(const ir_region *r, const ir_cfg *c, uint32_t loop, ir_count *out);

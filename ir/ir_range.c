@@ -304,16 +304,35 @@ static ir_bounds of_two(ir_op op, ir_bounds x, ir_bounds y) {
   }
 }
 
+static ir_bounds of_two_at(const ir_ranges *g, ir_id id, const ir_node *n) {
+  ir_bounds x = ir_bounds_at(g, n->arg[0], id), y = ir_bounds_at(g, n->arg[1], id);
+  ir_bounds b = of_two((ir_op)n->op, x, y);
+  bool square = n->arg[0] == n->arg[1] && (n->op == IR_OP_MULN || n->op == IR_OP_MULX);
+  return square ? both(b, (ir_bounds){0, INT64_MAX}) : b;
+}
+
 /* Both searches give a position between two others, or the second. */
 static ir_bounds of_search(const ir_ranges *g, ir_id id, const ir_node *n) {
   ir_bounds from = ir_bounds_at(g, n->arg[1], id), to = ir_bounds_at(g, n->arg[2], id);
   return from.lo >= 0 && to.lo >= 0 ? (ir_bounds){least(from.lo, to.lo), to.hi} : FULL;
 }
 
+/* y - x where x is below y (unsigned, y not negative), else 0: at most y. */
+static ir_bounds of_select(const ir_ranges *g, ir_id id, const ir_node *n) {
+  const ir_node *c = ir_at(g->r, n->arg[0]), *d = ir_at(g->r, n->arg[1]);
+  ir_bounds x = ir_bounds_at(g, n->arg[1], id);
+  if (c->op == IR_OP_ULT && (d->op == IR_OP_SUB || d->op == IR_OP_SUBN) &&
+      d->arg[0] == c->arg[1] && d->arg[1] == c->arg[0]) {
+    ir_bounds y = ir_bounds_at(g, c->arg[1], id);
+    if (y.lo >= 0) x = both(x, (ir_bounds){0, y.hi});
+  }
+  return either(x, ir_bounds_at(g, n->arg[2], id));
+}
+
 static ir_bounds of_node(const ir_ranges *g, ir_id id) {
   const ir_node *n = ir_at(g->r, id);
   if (n->op >= IR_OP_ADD && n->op <= IR_OP_DADDX)
-    return of_two((ir_op)n->op, ir_bounds_at(g, n->arg[0], id), ir_bounds_at(g, n->arg[1], id));
+    return of_two_at(g, id, n);
   switch ((int)n->op) {
   case IR_OP_INT:
     return (ir_bounds){n->imm, n->imm};
@@ -324,7 +343,7 @@ static ir_bounds of_node(const ir_ranges *g, ir_id id) {
   case IR_OP_PHI:
     return of_phi(g, n);
   case IR_OP_SELECT:
-    return either(ir_bounds_at(g, n->arg[1], id), ir_bounds_at(g, n->arg[2], id));
+    return of_select(g, id, n);
   case IR_OP_BIF:
   case IR_OP_BIFX:
     return of_builtin(n);

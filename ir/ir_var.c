@@ -89,6 +89,7 @@ static ir_id load_reg(ir_vars *v, uint32_t reg) {
   ir_id id = ir_node_new(v->r, IR_OP_REG, v->type_at(v->user, 0, reg), 0, NULL);
   ir_at(v->r, id)->imm = reg;
   ir_node_put_after(v->r, v->anchor, id);
+  v->at_entry[reg] = id;
   return id;
 }
 

@@ -268,7 +268,7 @@ static int interp_run(vm_context *cx, const void *const **handlers) {
   ls_list **lists;
   vm_loop_profile *loops;
   uint64_t work;
-  vm_frame *frame = cx->top;
+  vm_frame *frame = cx->top; /* not kept: processor registers are few */
   ls_list *l;
   ls_row h;
   int fault;
@@ -506,7 +506,7 @@ dispatch:
       GO(1);
     }
     X(LOOP) {
-      vm_profile_enter(cx, frame, pc->a);
+      vm_profile_enter(cx, cx->top, pc->a);
       if (UNLIKELY(loops[pc->a].headers >= loops[pc->a].hot_headers))
         cx->poll_at = 0;
       HEADER;
@@ -519,6 +519,7 @@ dispatch:
       total = work + (uint64_t)(int64_t)pc->w;
       if (UNLIKELY(total > cx->poll_at))
         TRY(interp_poll(cx, total));
+      frame = cx->top;
       frame->pc = (uint32_t)(pc - frame->code->ins);
       TRY(vm_frame_enter(cx, pc->b, &A));
       frame = cx->top;
@@ -596,7 +597,7 @@ dispatch:
     /* Whole lists */
 
     X(NEW) {
-      TRY(vm_do_new(frame, pc->a));
+      TRY(vm_do_new(cx->top, pc->a));
       GO(1);
     }
     X(COUNT) {
@@ -693,14 +694,14 @@ dispatch:
       l = lists[pc->c];
       if (UNLIKELY(A.u >= l->count))
         goto deleted;
-      value.r = vm_sem_canonical(B.r);
-      DO_SET(value);
+      ls_val real = {.r = vm_sem_canonical(B.r)};
+      DO_SET(real);
       GO(1);
     }
     X(SET_REAL) {
       l = lists[pc->c];
-      value.r = vm_sem_canonical(B.r);
-      DO_SET(value);
+      ls_val real = {.r = vm_sem_canonical(B.r)};
+      DO_SET(real);
       GO(1);
     }
     X(ROW) {
@@ -736,29 +737,29 @@ dispatch:
       GO(1);
     }
 /* a column of a row changed by a number: get, sum, set */
-#define DO_GET_ADD_SET(sum)                                                                        \
+#define DO_GET_ADD_SET(add)                                                                        \
   l = lists[pc->c];                                                                                \
   h = B.u;                                                                                         \
-  value.u = interp_get(l, h, pc->d);                                                               \
-  A = value;                                                                                       \
+  ls_val sum = {.u = interp_get(l, h, pc->d)};                                                     \
+  A = sum;                                                                                         \
   pc++;                                                                                            \
-  sum;                                                                                             \
-  A = value;                                                                                       \
+  add;                                                                                             \
+  A = sum;                                                                                         \
   pc++
     X(GET_IADDK_SET) {
-      DO_GET_ADD_SET(TRY(vm_sem_iadd(value.i, pc->w, &value.i)));
-      DO_SET(value);
+      DO_GET_ADD_SET(TRY(vm_sem_iadd(sum.i, pc->w, &sum.i)));
+      DO_SET(sum);
       GO(1);
     }
     X(GET_IADD_SET) {
-      DO_GET_ADD_SET(TRY(vm_sem_iadd(value.i, C.i, &value.i)));
-      DO_SET(value);
+      DO_GET_ADD_SET(TRY(vm_sem_iadd(sum.i, C.i, &sum.i)));
+      DO_SET(sum);
       GO(1);
     }
     X(GET_RADD_SET) {
-      DO_GET_ADD_SET(value.r = vm_sem_radd(value.r, C.r));
-      value.r = vm_sem_canonical(value.r);
-      DO_SET(value);
+      DO_GET_ADD_SET(sum.r = vm_sem_radd(sum.r, C.r));
+      sum.r = vm_sem_canonical(sum.r);
+      DO_SET(sum);
       GO(1);
     }
     X(FINDJ) {
@@ -797,10 +798,10 @@ dispatch:
   A.i = yes
 /* has of the key that get has just made */
 #define DO_GET_HAS_1                                                                               \
-  value.u = interp_get(lists[pc->c], B.u, pc->d);                                                  \
-  A = value;                                                                                       \
+  ls_val key = {.u = interp_get(lists[pc->c], B.u, pc->d)};                                        \
+  A = key;                                                                                         \
   pc++;                                                                                            \
-  yes = interp_has_1(cx, lists[pc->c], value);                                                     \
+  yes = interp_has_1(cx, lists[pc->c], key);                                                       \
   A.i = yes
     X(HAS_1_JT) {
       DO_HAS_1;
@@ -982,9 +983,9 @@ dispatch:
       BACK(a);
       pc++;
       DO_NEXT_GET;
-      value = A;
+      ls_val key = A;
       pc++;
-      yes = interp_has_1(cx, lists[pc->c], value);
+      yes = interp_has_1(cx, lists[pc->c], key);
       A.i = yes;
       pc++;
       if (yes)
@@ -993,9 +994,9 @@ dispatch:
     }
     X(NEXT_GET_HAS_1_JT) {
       DO_NEXT_GET;
-      value = A;
+      ls_val key = A;
       pc++;
-      yes = interp_has_1(cx, lists[pc->c], value);
+      yes = interp_has_1(cx, lists[pc->c], key);
       A.i = yes;
       pc++;
       if (yes)
@@ -1086,7 +1087,8 @@ dispatch:
     GO(0);
 
   jump_c : { /* a list instruction jumps */
-    const uint32_t *before = frame->code->before + (pc - frame->code->ins);
+    const vm_code *code = cx->top->code;
+    const uint32_t *before = code->before + (pc - code->ins);
     int offset = (int16_t)pc->c;
     work += (uint64_t)before[1] - before[offset];
     pc += offset;
@@ -1111,6 +1113,7 @@ deleted:
 faulted: /* at the instruction that faults; what it costs is done */
   if (fault <= VM_RESUME)
     goto outside;
+  frame = cx->top;
   frame->pc = (uint32_t)(pc - frame->code->ins);
   cx->work = work + frame->code->before[frame->pc + 1];
   return fault;

@@ -59,7 +59,7 @@ static int text_make(vm_context *cx, const char *bytes, size_t len, ls_val *out)
 static char *text_scratch(vm_context *cx, uint64_t bytes) {
   if (bytes > TEXT_LONGEST)
     return NULL;
-  if (bytes > cx->scratch_bytes) {
+  if (bytes > cx->scratch_bytes || !cx->scratch) { /* none yet: also for an empty text */
     char *more = ls_mem_alloc(cx->mem, bytes + bytes / 2 + 64);
     if (more == NULL)
       return NULL;

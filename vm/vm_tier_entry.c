@@ -102,6 +102,9 @@ void vm_entries_enter(vm_context *cx) {
   cx->entries = e;
   atomic_init(&cx->seen, UINT64_MAX);
   if (e == NULL) return;
+  cx->stress = e->tier->o.stress;
+  if (e->tier->o.has_threshold && e->tier->o.threshold / 8 < VM_POLL_WORK)
+    cx->poll_work = e->tier->o.threshold / 8;
   pthread_mutex_lock(&e->tier->lock);
   cx->next = e->contexts;
   e->contexts = cx;

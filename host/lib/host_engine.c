@@ -37,6 +37,13 @@ pure_status pure_engine_new(const pure_engine_options *options, pure_engine **ou
   ls_policy policy = ls_policy_default;
   static const uint32_t levels[] = {VM_TIER_AUTO, 0, 1, 2, 3};
   vm_tier_options tier = {.level = levels[o.jit], .threads = o.threads, .sync = o.jit_sync};
+  if (o.watch) {
+    tier.log = o.watch->log;
+    tier.dump = o.watch->dump;
+    tier.dump_kinds = o.watch->dump_kinds;
+    tier.dump_fn = o.watch->dump_function;
+    tier.user = o.watch->user;
+  }
   if (o.environment) {
     const char *bad = NULL;
     ls_policy_from_env(&policy, &bad);

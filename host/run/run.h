@@ -58,6 +58,9 @@ typedef struct {
   pure_header header;
   pure_duplicates duplicates;
   pure_jit jit;
+  uint32_t dump; /* PURE_DUMP_ bits */
+  const char *dump_function;
+  bool jit_log;
 } run_options;
 
 /* Times of one call of the command line, in seconds, least first once it is over. */
@@ -96,6 +99,9 @@ typedef struct {
 int run_options_read(run_options *o, int argc, char **argv);
 void run_options_free(run_options *o);
 void run_print_help(void);
+/* run_jit.c */
+int run_jit_environment(run_options *o);
+pure_jit_watch run_jit_watch(const run_options *o);
 const char *run_suggest(const char *word, const char *const *words);
 
 /* run_main.c */

@@ -86,8 +86,12 @@ int run_complain(const pure_error *e) {
 
 static int open_engine(run *r) {
   pure_error e;
-  pure_engine_options options = {
-      .size = sizeof options, .limits = r->o.limits, .jit = r->o.jit, .environment = true};
+  pure_jit_watch watch = run_jit_watch(&r->o);
+  pure_engine_options options = {.size = sizeof options,
+                                 .limits = r->o.limits,
+                                 .jit = r->o.jit,
+                                 .environment = true,
+                                 .watch = &watch};
   return pure_engine_new(&options, &r->engine, &e) == PURE_OK ? RUN_FINE : run_complain(&e);
 }
 

@@ -162,8 +162,9 @@ static int set_dump(run_options *o, const char *value) {
   static const char *const words[] = {"bytecode", "ir", "llvm", "asm", NULL};
   int which = 0, status = choose("--dump", value, words, &which);
   if (status == RUN_FINE && which > 0)
-    return run_usage("--dump %s: this build has no compiled tiers; it can dump bytecode", value);
-  o->disasm = true;
+    o->dump |= 1u << (which - 1);
+  else
+    o->disasm = true;
   return status;
 }
 
@@ -303,7 +304,8 @@ static int cut_calls(run_options *o) {
 
 static int read_environment(run_options *o) {
   const char *jit = getenv("PURE_JIT");
-  return jit && *jit ? set_jit(o, "PURE_JIT", jit) : RUN_FINE;
+  int status = jit && *jit ? set_jit(o, "PURE_JIT", jit) : RUN_FINE;
+  return status == RUN_FINE ? run_jit_environment(o) : status;
 }
 
 int run_options_read(run_options *o, int argc, char **argv) {

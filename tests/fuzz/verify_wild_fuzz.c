@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define NLISTS 6
 #define NPARAMS 10
 #define MOST_CODE 90
-#define MOST_TRIES 400
+#define MOST_TRIES 250
 
 /* Operand kinds by the first letters of their names in vm_ops.def. */
 typedef struct {

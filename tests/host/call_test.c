@@ -1,5 +1,5 @@
 /* Calls: arguments, results, faults, limits, cancel. */
-#include "tests/host/support/host_support.h"
+#include "support/host_support.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Lists from columns in memory. */
-#include "tests/host/support/host_support.h"
+#include "support/host_support.h"
 
 #include <math.h>
 #include <string.h>

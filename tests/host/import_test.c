@@ -1,5 +1,5 @@
 /* CSV, TSV, edge lists, in pieces of every size. */
-#include "tests/host/support/host_support.h"
+#include "support/host_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The n-th allocation fails, for every n, over compiling, loading, calling and saving: a clean
  * error, nothing lost, nothing changed, and everything works once there is memory again. */
-#include "tests/host/support/host_support.h"
+#include "support/host_support.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Engines and programs: options, compiling, modules, what a program declares. */
-#include "tests/host/support/host_support.h"
+#include "support/host_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +41,9 @@ START_TEST(options_are_checked) {
   host_refused(pure_engine_new(NULL, NULL, &e), &e, PURE_MISUSE, "out");
   ck_assert_int_eq(pure_engine_new(NULL, NULL, NULL), PURE_MISUSE);
   options = (pure_engine_options){.size = sizeof(size_t)}; /* of an older header */
+  host_fine(pure_engine_new(&options, &engine, &e), &e);
+  pure_engine_release(engine);
+  options = (pure_engine_options){.size = sizeof options, .jit = PURE_JIT_0};
   host_fine(pure_engine_new(&options, &engine, &e), &e);
   ck_assert_int_eq(pure_engine_jit(engine), PURE_JIT_0);
   pure_engine_release(engine);

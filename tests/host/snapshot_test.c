@@ -1,5 +1,5 @@
 /* Snapshots in memory, read by threads, and snapshot files. */
-#include "tests/host/support/host_support.h"
+#include "support/host_support.h"
 
 #include <pthread.h>
 #include <sched.h>

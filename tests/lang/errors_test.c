@@ -204,6 +204,13 @@ START_TEST(functions_have_limits) {
     text_add(&t, "  local l%d (a: int)\n", i);
   text_add(&t, "  return 0\n}\n");
   expect_too_large(&t, "255 lists");
+  text_add(&t, "query f(p: int): int {\n");
+  for (int i = 0; i < 3900; i++)
+    text_add(&t, "  var a%d = p\n", i);
+  for (int i = 0; i < 3900; i++)
+    text_add(&t, "  if a%d > p { a%d = 1 }\n", i, i);
+  text_add(&t, "  return a1\n}\n");
+  expect_too_large(&t, "too many names over too many branches");
 }
 END_TEST
 

@@ -8,6 +8,7 @@ ends the calls, if one does, and the contents of the stored lists in the end. En
 """
 import concurrent.futures
 import json
+import math
 import os
 import random
 import re
@@ -27,9 +28,16 @@ def rows_of(value):
     return [list(row.values()) for row in value]
 
 
+def plain(value):
+    """As JSON has it: reals that are not finite are texts there."""
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def same(a, b):
     """Equal to the bit and the type: 1, 1.0 and true are three things."""
-    return json.dumps(a) == json.dumps(b)
+    return json.dumps(plain(a)) == json.dumps(plain(b))
 
 
 def call(folder, words):

@@ -327,6 +327,94 @@ START_TEST(calls) {
 }
 END_TEST
 
+/* Faults in each part of fused instructions: the place and the work are the part's. */
+static const char fused[] = "local s (k: int, v: int) key (k)\n"
+                            "local q (v: int)\n"
+                            "fn products(a: int, b: int): int {\n"
+                            "  regs 4\n"
+                            "  imul r2, r0, r0 @1:1\n"
+                            "  imod r2, r2, r1 @2:1\n"
+                            "  iadd r2, r2, r0 @3:1\n"
+                            "  retv r2\n"
+                            "}\n"
+                            "fn count_up(a: int): int {\n"
+                            "  regs 4 loops 1\n"
+                            "top:\n"
+                            "  loop 0 @1:1\n"
+                            "  iaddk r0, r0, 1 @2:1\n"
+                            "  jmp top @3:1\n"
+                            "}\n"
+                            "fn count_to(a: int, n: int): int {\n"
+                            "  regs 4 loops 1\n"
+                            "top:\n"
+                            "  loop 0 @1:1\n"
+                            "  ilt r2, r0, r1 @2:1\n"
+                            "  jf r2, out @3:1\n"
+                            "  iaddk r0, r0, 1000 @4:1\n"
+                            "  jmp top @5:1\n"
+                            "out:\n"
+                            "  retv r0\n"
+                            "}\n"
+                            "fn even(a: int, b: int): int {\n"
+                            "  regs 4\n"
+                            "  ldi r3, 0 @1:1\n"
+                            "  imod r2, r0, r1 @2:1\n"
+                            "  ieq r2, r2, r3 @3:1\n"
+                            "  jf r2, no @4:1\n"
+                            "  ldi r3, 1\n"
+                            "no:\n"
+                            "  retv r3\n"
+                            "}\n"
+                            /* s[v of the row of q] grows by n, by a constant */
+                            "query grow(v: int, n: int): int {\n"
+                            "  regs 20 loops 1 lists s, q\n"
+                            "  new s @1:1\n"
+                            "  new q\n"
+                            "  add r0, q\n"
+                            "  ldi r2, 5\n"
+                            "  mov r3, r1\n"
+                            "  put r2, s @2:1\n"
+                            "  seek r4, q[0]\n"
+                            "top:\n"
+                            "  loop 0\n"
+                            "  next r4, q[0], out\n"
+                            "  get r12, r4, q.v @3:1\n"
+                            "  find r10, s @4:1\n"
+                            "  get r13, r10, s.v @5:1\n"
+                            "  iaddk r13, r13, 1 @6:1\n"
+                            "  set r10, r13, s.v @7:1\n"
+                            "  get r13, r10, s.v\n"
+                            "  iadd r14, r13, r1 @8:1\n"
+                            "  set r10, r14, s.v\n"
+                            "  jmp top\n"
+                            "out:\n"
+                            "  retv r1\n"
+                            "}\n";
+
+START_TEST(faults_inside_fused) {
+  run_open(&r, fused);
+  ck_assert_int_eq(run_int(&r, "products", ARGS(INT(5), INT(7))), 25 % 7 + 5);
+  run_faults(&r, "products", ARGS(INT(INT64_C(1) << 40), INT(7)), VM_FAULT_OVERFLOW, 1, 1);
+  run_faults(&r, "products", ARGS(INT(5), INT(0)), VM_FAULT_DIV_ZERO, 2, 3);
+  run_faults(&r, "count_up", ARGS(INT(INT64_MAX - 2)), VM_FAULT_OVERFLOW, 2, 2 * 3 + 2);
+  run_limit(&r, 50, 0, 0);
+  run_faults(&r, "count_up", ARGS(INT(0)), VM_FAULT_WORK, 1, 52);
+  run_faults(&r, "count_to", ARGS(INT(0), INT(INT64_MAX)), VM_FAULT_WORK, 1, 51);
+  run_limit(&r, 0, 0, 0);
+  run_faults(&r, "count_to", ARGS(INT(INT64_MAX - 1500), INT(INT64_MAX)), VM_FAULT_OVERFLOW, 4,
+             5 + 4);
+  ck_assert_int_eq(run_int(&r, "count_to", ARGS(INT(3), INT(2500))), 3003);
+  ck_assert_int_eq(run_int(&r, "even", ARGS(INT(4), INT(2))), 1);
+  ck_assert_int_eq(run_int(&r, "even", ARGS(INT(5), INT(2))), 0);
+  run_faults(&r, "even", ARGS(INT(5), INT(0)), VM_FAULT_DIV_ZERO, 2, 3);
+  ck_assert_int_eq(run_int(&r, "grow", ARGS(INT(5), INT(20))), 20);
+  run_faults(&r, "grow", ARGS(INT(6), INT(20)), VM_FAULT_MISSING, 4, UINT64_MAX);
+  run_faults(&r, "grow", ARGS(INT(5), INT(INT64_MAX)), VM_FAULT_OVERFLOW, 6, UINT64_MAX);
+  run_faults(&r, "grow", ARGS(INT(5), INT(INT64_MAX / 2 + 1)), VM_FAULT_OVERFLOW, 8, UINT64_MAX);
+  run_close(&r);
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("interp");
   TCase *t = tcase_create("interp");
@@ -337,6 +425,7 @@ int main(void) {
   tcase_add_test(t, comparisons_of_texts);
   tcase_add_test(t, loops);
   tcase_add_test(t, calls);
+  tcase_add_test(t, faults_inside_fused);
   suite_add_tcase(s, t);
   SRunner *sr = srunner_create(s);
   srunner_run_all(sr, CK_ENV);

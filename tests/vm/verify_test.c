@@ -603,6 +603,13 @@ START_TEST(odd_functions_are_refused_in_bounded_time) {
   text_add(&t, "ret }");
   assemble_refused(mem, t.bytes, "the function is too complex to verify");
   text_free(&t);
+  /* One join, of very many paths. */
+  text_add(&t, "query q(a: bool) { regs 4096\n");
+  for (unsigned k = 0; k < 12000; k++)
+    text_add(&t, "jf r0, end\n");
+  text_add(&t, "end: ret }");
+  assemble_refused(mem, t.bytes, "the function is too complex to verify");
+  text_free(&t);
   /* As many joins, fewer registers. */
   text_add(&t, "query q(a: bool) { regs 300\n");
   for (unsigned k = 0; k < 3000; k++)

@@ -20,8 +20,8 @@ typedef void (*lang_report)(void *user, const lang_error *e);
 
 /* text: UTF-8, not 0-terminated.  LS_OK with *out verified; LS_UNSUITABLE: there were errors,
  * all reported; LS_NOMEM. */
-ls_status lang_compile(ls_mem *mem, const char *name, const char *text, size_t len,
-                       vm_module **out, lang_report report, void *user);
+ls_status lang_compile(ls_mem *mem, const char *name, const char *text, size_t len, vm_module **out,
+                       lang_report report, void *user);
 
 /* The message people see: file:line:column, the line itself, a caret under the place, the hint.
  * Writes at most n bytes with the final 0; returns the full length. */

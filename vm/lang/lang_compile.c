@@ -82,14 +82,21 @@ static bool build_fns(lang_builder *b) {
 /* What the verifier refuses although it was compiled: too large for it, or a mistake of ours. */
 static ls_status verify(lang_cx *cx, vm_module *m) {
   vm_error error;
-  int fn;
+  int number;
   int64_t pc;
-  ls_status s = vm_verify_at(m, &error, &fn, &pc);
+  ls_status s = vm_verify_at(m, &error, &number, &pc);
   if (s != LS_UNSUITABLE)
     return s;
-  lang_span at = {1, 1, 1};
-  lang_complain(cx, at, "%s%s: %.180s", LANG_REFUSED, fn < 0 ? "the program" : m->fns[fn].name,
-                error.message);
+  const lang_fn *fn = cx->fns;
+  while (fn && (int)fn->number != number)
+    fn = fn->next;
+  lang_span start = {1, 1, 1};
+  if (fn && strstr(error.message, "too complex"))
+    lang_hint(lang_complain(cx, fn->at, "`%s` is too large: too many names over too many branches",
+                            fn->name->text),
+              "divide it into several functions");
+  else
+    lang_complain(cx, fn ? fn->at : start, LANG_REFUSED "%.200s", error.message);
   return s;
 }
 

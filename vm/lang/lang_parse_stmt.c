@@ -201,7 +201,8 @@ static bool parse_word(lang_parser *p) {
   return true;
 }
 
-static lang_stmt *parse_statement(lang_parser *p) {
+/* What kind of statement the token begins. */
+static bool find_kind(lang_parser *p, uint8_t *out) {
   static const struct {
     uint8_t token, kind;
   } kinds[] = {{TOK_LET, STMT_LET},       {TOK_VAR, STMT_VAR},          {TOK_LOCAL, STMT_LOCAL},
@@ -210,69 +211,59 @@ static lang_stmt *parse_statement(lang_parser *p) {
                {TOK_WHILE, STMT_WHILE},   {TOK_FOR, STMT_FOR},          {TOK_BREAK, STMT_BREAK},
                {TOK_RETURN, STMT_RETURN}, {TOK_EMIT, STMT_EMIT},        {TOK_FAULT, STMT_FAULT},
                {TOK_NAME, STMT_CALL},     {TOK_CONTINUE, STMT_CONTINUE}};
-  lang_stmt *s = new_stmt(p, STMT_CALL);
-  size_t i = 0, n = sizeof kinds / sizeof *kinds;
-  while (i < n && kinds[i].token != p->tok.kind)
-    i++;
-  if (!s)
-    return NULL;
-  if (i == n) {
-    lang_error *e = lang_unexpected(p, "a statement");
-    if (p->tok.name)
-      lang_hint_word(e, p->tok.name->text, starts, sizeof starts / sizeof *starts);
-    return NULL;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (kinds[i].token != p->tok.kind)
+      continue;
+    *out = kinds[i].kind;
+    return true;
   }
-  s->kind = kinds[i].kind;
-  bool fine = false;
+  lang_error *e = lang_unexpected(p, "a statement");
+  if (p->tok.name)
+    lang_hint_word(e, p->tok.name->text, starts, sizeof starts / sizeof *starts);
+  return false;
+}
+
+static bool parse_kind(lang_parser *p, lang_stmt *s) {
   switch ((lang_stmt_kind)s->kind) {
   case STMT_LET:
   case STMT_VAR:
-    fine = parse_binding(p, s);
-    break;
+    return parse_binding(p, s);
   case STMT_LOCAL:
-    fine = parse_local(p, s);
-    break;
+    return parse_local(p, s);
   case STMT_PUT:
   case STMT_ADD:
-    fine = parse_with_values(p, s);
-    break;
+    return parse_with_values(p, s);
   case STMT_DELETE:
-    fine = parse_operand(p, s, &s->target);
-    break;
+    return parse_operand(p, s, &s->target);
   case STMT_CLEAR:
-    fine = parse_list_name(p, s);
-    break;
+    return parse_list_name(p, s);
   case STMT_SORT:
-    fine = parse_sort(p, s);
-    break;
+    return parse_sort(p, s);
   case STMT_IF:
-    fine = parse_if(p, s);
-    break;
+    return parse_if(p, s);
   case STMT_WHILE:
-    fine = parse_while(p, s);
-    break;
+    return parse_while(p, s);
   case STMT_FOR:
-    fine = parse_for(p, s);
-    break;
+    return parse_for(p, s);
   case STMT_BREAK:
   case STMT_CONTINUE:
-    fine = parse_word(p);
-    break;
+    return parse_word(p);
   case STMT_RETURN:
-    fine = parse_return(p, s);
-    break;
+    return parse_return(p, s);
   case STMT_EMIT:
-    fine = parse_values_alone(p, s);
-    break;
+    return parse_values_alone(p, s);
   case STMT_FAULT:
-    fine = parse_operand(p, s, &s->expr);
-    break;
+    return parse_operand(p, s, &s->expr);
   case STMT_ASSIGN:
   case STMT_CALL:
-    fine = parse_other(p, s);
-    break;
+    return parse_other(p, s);
   }
-  return fine ? s : NULL;
+  return false;
+}
+
+static lang_stmt *parse_statement(lang_parser *p) {
+  lang_stmt *s = new_stmt(p, STMT_CALL);
+  return s && find_kind(p, &s->kind) && parse_kind(p, s) ? s : NULL;
 }
 
 static bool ends_statement(const lang_parser *p) {

@@ -201,6 +201,20 @@ typedef enum {
   PURE_JIT_3
 } pure_jit;
 
+/* What a compile looks like, in texts for people. */
+enum { PURE_DUMP_IR = 1, PURE_DUMP_LLVM = 2, PURE_DUMP_ASM = 4 };
+
+/* Both are called on whatever thread compiles, one at a time; texts are borrowed. */
+typedef struct pure_jit_watch {
+  void *user;
+  /* A line about each decision; may be NULL. */
+  void (*log)(void *user, const char *line);
+  /* kind: "ir", "llvm", "asm"; may be NULL. */
+  void (*dump)(void *user, const char *region, const char *kind, const char *text, size_t length);
+  uint32_t dump_kinds;       /* PURE_DUMP_ bits */
+  const char *dump_function; /* of that function alone; NULL: all */
+} pure_jit_watch;
+
 /* Set size to sizeof(pure_engine_options) and the rest to 0 for the defaults. */
 typedef struct pure_engine_options {
   size_t size;
@@ -210,6 +224,7 @@ typedef struct pure_engine_options {
   uint32_t threads;                /* that compile in the background; 0: default */
   bool environment;                /* read PURE_LIST_*, PURE_JIT_* (docs/environment.md) */
   bool jit_sync;                   /* compile at once, in the thread that calls: it waits */
+  const pure_jit_watch *watch;     /* NULL: nobody; copied */
 } pure_engine_options;
 
 /* options may be NULL. */

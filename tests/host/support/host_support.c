@@ -1,4 +1,4 @@
-#include "tests/host/support/host_support.h"
+#include "host_support.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -89,18 +89,21 @@ static void pair_open(pair *p, ls_mem *mem) {
   for (unsigned side = 0; side < 2; side++) {
     p->link[side] = vm_link_new(p->m, mem, NULL);
     for (unsigned i = 0; i < p->m->nstored; i++) fill_list(p, side, i, p->o->seed * 31 + i + 1);
+    if (side == 1 && p->o->link_made) p->o->link_made(p->o->user, p->link[side]);
     p->cx[side] = vm_context_new(p->link[side]);
   }
-  p->machine = machine_new(p->cx[1], &p->o->machine);
+  if (p->o->link_made == NULL) p->machine = machine_new(p->cx[1], &p->o->machine);
 }
 
 static void pair_close(pair *p, machine_counts *total) {
-  machine_counts n = machine_read(p->machine);
+  machine_counts n = {0};
+  if (p->machine) n = machine_read(p->machine);
+  if (p->o->link_ends) p->o->link_ends(p->o->user, p->link[1]);
   if (total) {
     uint64_t *to = (uint64_t *)total, *from = (uint64_t *)&n;
     for (size_t k = 0; k < sizeof n / sizeof *to; k++) to[k] += from[k];
   }
-  machine_delete(p->machine);
+  if (p->machine) machine_delete(p->machine);
   for (unsigned side = 0; side < 2; side++) {
     vm_context_delete(p->cx[side]);
     vm_link_delete(p->link[side]);

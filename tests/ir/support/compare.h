@@ -16,6 +16,10 @@ typedef struct {
   unsigned calls; /* of each function */
   bool relayout; /* stored lists in layouts at random */
   bool limits;   /* some calls with little work or memory to spend */
+  /* Instead of a machine: the second link is made ready for its contexts, and is about to go. */
+  void (*link_made)(void *user, vm_link *k);
+  void (*link_ends)(void *user, vm_link *k);
+  void *user;
 } compare_options;
 
 /* Adds what the machine counted to *total (may be NULL). */

@@ -127,7 +127,7 @@ static bool op_erase(world *w, world_table *t, chance *c, world_args *a) {
   return true;
 }
 
-static size_t run_most(const world *w) { return w->deep ? 3000 : 80; }
+static size_t run_most(const world *w) { return w->deep ? 2000 : 60; }
 
 /* Rows that lie side by side go one after the other, from either end. */
 static bool op_sweep(world *w, world_table *t, chance *c, world_args *a) {

@@ -99,7 +99,7 @@ static void choose_manner(world *w, chance *c) {
   static const unsigned keeps[] = {1, 1, 1, 3, 10};
   w->stored = chance_one_in(c, 2);
   w->big = chance_one_in(c, 60);
-  w->deep = chance_one_in(c, 60) && !w->big;
+  w->deep = chance_one_in(c, 80) && !w->big;
   w->large = w->big || w->deep;
   w->hurt = chance_one_in(c, 3);
   w->by_cursor = !chance_one_in(c, 4);
