@@ -121,22 +121,22 @@ typedef enum {
 } ir_mem;
 
 enum { /* effects */
-  IR_PURE = 1,
-  IR_HEADER = 2,
-  IR_LOAD = 4,
-  IR_FIXED = 8,
-  IR_STORE = 16,
-  IR_EXITS = 32,
-  IR_CALLS = 64,
-  IR_ENDS = 128
+       IR_PURE = 1,
+       IR_HEADER = 2,
+       IR_LOAD = 4,
+       IR_FIXED = 8,
+       IR_STORE = 16,
+       IR_EXITS = 32,
+       IR_CALLS = 64,
+       IR_ENDS = 128
 };
 
 enum { /* attributes */
-  IR_HAS_IMM = 1,
-  IR_HAS_LIST = 2,
-  IR_HAS_COL = 4,
-  IR_HAS_WIDTH = 8,
-  IR_HAS_EXIT = 16
+       IR_HAS_IMM = 1,
+       IR_HAS_LIST = 2,
+       IR_HAS_COL = 4,
+       IR_HAS_WIDTH = 8,
+       IR_HAS_EXIT = 16
 };
 
 typedef struct {
@@ -167,16 +167,16 @@ typedef struct {
   uint16_t nargs;
   ir_id *arg; /* nargs of them; in the region's arena */
   int64_t imm;
-  uint32_t exit;  /* IR_NO_EXIT: none */
-  uint32_t block; /* that it is in */
-  uint32_t pc;    /* bytecode it comes from, or IR_NO_PC; for people and for source lines */
+  uint32_t exit;    /* IR_NO_EXIT: none */
+  uint32_t block;   /* that it is in */
+  uint32_t pc;      /* bytecode it comes from, or IR_NO_PC; for people and for source lines */
   ir_id prev, next; /* in the block; 0: none */
 } ir_node;
 
 typedef struct {
   ir_id first, last; /* last: the terminator */
   uint32_t npreds, preds_cap;
-  uint32_t *preds; /* in the order of phi arguments; one entry an edge */
+  uint32_t *preds;  /* in the order of phi arguments; one entry an edge */
   uint32_t succ[2]; /* of the terminator; branch: 0 if true */
   uint32_t landing; /* exit, or IR_NO_EXIT */
   uint32_t pc;      /* bytecode where it begins, or IR_NO_PC */
@@ -211,7 +211,7 @@ typedef struct {
 typedef struct {
   uint32_t pc;
   bool metered;
-  bool calls; /* CALL or CALLX: its exit is raised */
+  bool calls;        /* CALL or CALLX: its exit is raised */
   uint64_t kills[4]; /* bit k: list k of the function may be changed */
   uint32_t nregs;
   uint16_t *reg;
@@ -282,8 +282,8 @@ typedef enum {
 } ir_status;
 
 /* The region of function fn of a verified module that begins at pc.  facts may be NULL. */
-ir_status ir_build(const vm_module *m, unsigned fn, uint32_t pc, const ir_facts *facts,
-                   ls_mem *mem, ir_region **out, ir_refusal *refusal);
+ir_status ir_build(const vm_module *m, unsigned fn, uint32_t pc, const ir_facts *facts, ls_mem *mem,
+                   ir_region **out, ir_refusal *refusal);
 void ir_region_delete(ir_region *r); /* NULL is fine */
 
 /* Level 1: what makes compiling quicker; 2: everything but prefetches; 3: everything.

@@ -37,10 +37,13 @@ static int kind_of(unsigned mem) {
 uint32_t ir_class_of(const ir_region *r, const ir_memory *m, const ir_node *n) {
   const ir_facts_of_op *facts = ir_facts_of(n);
   (void)r;
-  if (!(facts->attributes & IR_HAS_LIST)) return IR_NO_CLASS;
-  if (n->op == IR_OP_FIND) return m->class_of[n->list] + CLASS_FIND;
+  if (!(facts->attributes & IR_HAS_LIST))
+    return IR_NO_CLASS;
+  if (n->op == IR_OP_FIND)
+    return m->class_of[n->list] + CLASS_FIND;
   int kind = kind_of(facts->writes != IR_MEM_NONE ? facts->writes : facts->reads);
-  if (kind < 0) return IR_NO_CLASS;
+  if (kind < 0)
+    return IR_NO_CLASS;
   return m->class_of[n->list] + (uint32_t)kind + (kind == CLASS_CELLS ? n->col : 0u);
 }
 
@@ -57,8 +60,10 @@ bool ir_may_write(const ir_region *r, const ir_memory *m, const ir_node *n, uint
         return s->kills[l / 64] >> (l % 64) & 1;
     return false;
   }
-  if (ir_facts_of(n)->writes == IR_MEM_NONE) return false;
-  if (class == m->class_of[n->list] + CLASS_FIND) return find_depends(r, n);
+  if (ir_facts_of(n)->writes == IR_MEM_NONE)
+    return false;
+  if (class == m->class_of[n->list] + CLASS_FIND)
+    return find_depends(r, n);
   return ir_class_of(r, m, n) == class;
 }
 
@@ -66,7 +71,7 @@ typedef struct {
   ir_region *r;
   const ir_cfg *c;
   ir_memory *m;
-  uint32_t *out; /* by block and class */
+  uint32_t *out;    /* by block and class */
   uint8_t *written; /* by loop and class */
   uint32_t next;
 } versions;
@@ -77,16 +82,20 @@ static void note_write(versions *v, uint32_t block, uint32_t class) {
 }
 
 /* Calls `write` for every class that the node may change. */
-static void each_write(versions *v, const ir_node *n, void (*write)(versions *, const ir_node *, uint32_t)) {
+static void each_write(versions *v, const ir_node *n,
+                       void (*write)(versions *, const ir_node *, uint32_t)) {
   if (n->op == IR_OP_STEP) {
     const ir_step *s = &v->r->steps[n->imm];
     for (uint32_t l = 0; l < v->r->nlists; l++) {
-      if (!(s->kills[l / 64] >> (l % 64) & 1)) continue;
-      for (uint32_t c = v->m->class_of[l]; c < v->m->class_of[l + 1]; c++) write(v, n, c);
+      if (!(s->kills[l / 64] >> (l % 64) & 1))
+        continue;
+      for (uint32_t c = v->m->class_of[l]; c < v->m->class_of[l + 1]; c++)
+        write(v, n, c);
     }
   } else if (ir_facts_of(n)->writes != IR_MEM_NONE) {
     write(v, n, ir_class_of(v->r, v->m, n));
-    if (find_depends(v->r, n)) write(v, n, v->m->class_of[n->list] + CLASS_FIND);
+    if (find_depends(v->r, n))
+      write(v, n, v->m->class_of[n->list] + CLASS_FIND);
   }
 }
 
@@ -112,10 +121,12 @@ static void begin_block(versions *v, uint32_t block) {
         continue;
       }
       uint32_t there = v->out[(size_t)b->preds[p] * n + k];
-      if (here[k] == 0) here[k] = there;
+      if (here[k] == 0)
+        here[k] = there;
       fresh = here[k] != there;
     }
-    if (fresh) here[k] = ++v->next;
+    if (fresh)
+      here[k] = ++v->next;
   }
 }
 
@@ -126,7 +137,8 @@ static void walk_block(versions *v, uint32_t block) {
     const ir_node *node = ir_at(v->r, id);
     each_write(v, node, write_here);
     uint32_t class = ir_class_of(v->r, v->m, node);
-    if (class != IR_NO_CLASS) v->m->version[id] = v->out[(size_t)block * n + class];
+    if (class != IR_NO_CLASS)
+      v->m->version[id] = v->out[(size_t)block * n + class];
   }
 }
 
@@ -134,14 +146,17 @@ bool ir_find_memory(ir_region *r, const ir_cfg *c, ir_memory *m) {
   versions v = {.r = r, .c = c, .m = m};
   m->class_of = ir_alloc(r, r->nlists + 1u, sizeof *m->class_of);
   m->version = ir_alloc(r, r->nnodes, sizeof *m->version);
-  if (r->failed) return false;
+  if (r->failed)
+    return false;
   m->nclasses = find_classes(r, m);
   v.out = ir_alloc(r, (size_t)r->nblocks * m->nclasses, sizeof *v.out);
   v.written = ir_alloc(r, (size_t)c->nloops * m->nclasses, 1);
-  if (r->failed) return false;
+  if (r->failed)
+    return false;
   for (uint32_t i = 0; i < c->n; i++)
     for (ir_id id = r->blocks[c->order[i]].first; id; id = ir_at(r, id)->next)
       each_write(&v, ir_at(r, id), write_in_loop);
-  for (uint32_t i = 0; i < c->n; i++) walk_block(&v, c->order[i]);
+  for (uint32_t i = 0; i < c->n; i++)
+    walk_block(&v, c->order[i]);
   return true;
 }

@@ -33,7 +33,7 @@ typedef enum {
   IR_F_DIR,
   IR_F_ORIGIN,
   IR_F_BUCKETS,
-  IR_F_COL,            /* + column */
+  IR_F_COL,               /* + column */
   IR_F_OFFSET = 12 + 256, /* + column */
   IR_NFIELDS = 12 + 512
 } ir_field;
@@ -87,12 +87,12 @@ typedef struct {
   uint32_t *start, *before; /* IR block of each bytecode block, and its pre-header */
   uint32_t *begin_of;       /* bytecode block of each IR block in `start`, by IR block */
   uint32_t begin_cap;
-  uint32_t cur;      /* IR block being filled; IR_NO_BLOCK: its end was reached */
-  uint32_t pc;       /* the instruction, and: */
+  uint32_t cur; /* IR block being filled; IR_NO_BLOCK: its end was reached */
+  uint32_t pc;  /* the instruction, and: */
   const vm_ins *ins;
-  int64_t owed;      /* work added already, but not done before pc */
-  uint32_t exit;     /* before pc, or IR_NO_EXIT: none made yet */
-  uint64_t *live;    /* sets before each instruction of the block, from its first pc */
+  int64_t owed;   /* work added already, but not done before pc */
+  uint32_t exit;  /* before pc, or IR_NO_EXIT: none made yet */
+  uint64_t *live; /* sets before each instruction of the block, from its first pc */
   uint32_t live_first, live_cap;
   uint8_t *writes;  /* by list: fields of it are written inline */
   uint8_t *stepped; /* by register: some step may store to it */
@@ -150,16 +150,16 @@ unsigned ir_b_width(const ir_builder *b, unsigned list, unsigned col);
 #define IR_L(layout) (1u << (layout))
 
 /* One a group of instructions; true: built.  False: nothing was made, it is to be a step. */
-void ir_build_scalar(ir_builder *b);   /* ir_build_scalar.c */
+void ir_build_scalar(ir_builder *b);                 /* ir_build_scalar.c */
 ir_id ir_b_constant(ir_builder *b, const vm_ins *i); /* of ldi ldb ldk */
-bool ir_build_builtin(ir_builder *b);  /* ir_build_builtin.c */
-void ir_build_control(ir_builder *b);  /* ir_build_control.c */
-bool ir_build_read(ir_builder *b);     /* ir_build_read.c: get row count */
-bool ir_build_find(ir_builder *b);     /* ir_build_find.c: find findj has refind */
-bool ir_build_write(ir_builder *b);    /* ir_build_write.c: add put set */
-bool ir_build_ensure(ir_builder *b);   /* ir_build_ensure.c */
-bool ir_build_slice(ir_builder *b);    /* ir_build_slice.c: seek scount */
-bool ir_build_next(ir_builder *b);     /* ir_build_next.c */
+bool ir_build_builtin(ir_builder *b);                /* ir_build_builtin.c */
+void ir_build_control(ir_builder *b);                /* ir_build_control.c */
+bool ir_build_read(ir_builder *b);                   /* ir_build_read.c: get row count */
+bool ir_build_find(ir_builder *b);                   /* ir_build_find.c: find findj has refind */
+bool ir_build_write(ir_builder *b);                  /* ir_build_write.c: add put set */
+bool ir_build_ensure(ir_builder *b);                 /* ir_build_ensure.c */
+bool ir_build_slice(ir_builder *b);                  /* ir_build_slice.c: seek scount */
+bool ir_build_next(ir_builder *b);                   /* ir_build_next.c */
 
 /* A column of the row at a handle, as the shape assumed has it; as a register's value. */
 ir_id ir_b_column(ir_builder *b, unsigned list, ir_id handle, unsigned col);

@@ -53,7 +53,8 @@ static ir_id call(ir_builder *b, vm_builtin f, unsigned n, const ir_id *args) {
   ir_id id = ir_node_new(b->r, exits ? IR_OP_BIFX : IR_OP_BIF, type, n, args);
   ir_at(b->r, id)->imm = f;
   ir_at(b->r, id)->pc = b->pc;
-  if (exits) ir_b_exit(b, id);
+  if (exits)
+    ir_b_exit(b, id);
   ir_node_append(b->r, b->cur, id);
   return id;
 }
@@ -61,16 +62,21 @@ static ir_id call(ir_builder *b, vm_builtin f, unsigned n, const ir_id *args) {
 bool ir_build_builtin(ir_builder *b) {
   vm_builtin f = (vm_builtin)b->ins->b;
   ir_id args[VM_MAX_BUILTIN_ARGS], value;
-  if (!vm_sem_builtin_scalar(f)) return false;
+  if (!vm_sem_builtin_scalar(f))
+    return false;
   const char *letters = vm_builtin_read(f)->args;
   unsigned n = (unsigned)strlen(letters);
   for (unsigned k = 0; k < n; k++)
     args[k] = ir_b_as(b, ir_b_reg(b, b->ins->c + k), ir_type_of(vm_type_of_letter(letters[k])));
   ir_op op = same_op(f);
-  if (f == VM_BIF_ABS_I) value = absolute(b, args[0]);
-  else if (op == IR_OP_FTOIX) value = ir_b_exit(b, ir_b1(b, op, args[0]));
-  else if (op != IR_NOPS) value = ir_b(b, op, n, args);
-  else value = call(b, f, n, args);
+  if (f == VM_BIF_ABS_I)
+    value = absolute(b, args[0]);
+  else if (op == IR_OP_FTOIX)
+    value = ir_b_exit(b, ir_b1(b, op, args[0]));
+  else if (op != IR_NOPS)
+    value = ir_b(b, op, n, args);
+  else
+    value = call(b, f, n, args);
   ir_b_set(b, b->ins->a, value);
   return true;
 }

@@ -11,7 +11,8 @@ static void build_loop(ir_builder *b) {
   uint32_t exit = ir_b_exit_at(b, b->pc, IR_EXIT_WORK, 0);
   ir_id work = ir_var_read(&b->vars, b->cur, ir_var_work(&b->vars));
   int64_t rest = b->owed - ir_ins_cost(b->ins);
-  if (rest) work = ir_b2(b, IR_OP_ADD, work, ir_int(b->r, -rest));
+  if (rest)
+    work = ir_b2(b, IR_OP_ADD, work, ir_int(b->r, -rest));
   ir_at(b->r, ir_b1(b, IR_OP_POLL, work))->exit = exit;
 }
 

@@ -19,7 +19,8 @@ static void add_row(ir_builder *b, ir_fast *f, unsigned list, ir_id at) {
     ir_b_need_fit(b, f, list, c, value[c]);
   }
   ir_b_set_bit(b, list, at);
-  for (unsigned c = 1; c < n; c++) ir_b_store(b, list, c, at, value[c]);
+  for (unsigned c = 1; c < n; c++)
+    ir_b_store(b, list, c, at, value[c]);
   ir_id count = ir_b_field(b, list, IR_F_COUNT);
   ir_b_set_count(b, list, ir_b2(b, IR_OP_ADD, count, ir_int(b->r, 1)));
 }
@@ -27,7 +28,8 @@ static void add_row(ir_builder *b, ir_fast *f, unsigned list, ir_id at) {
 static bool ensure_dense(ir_builder *b) {
   unsigned list = b->ins->c;
   ir_fast f;
-  if (!ir_b_storable(b, list) || !ir_fast_begin(b, &f, list, IR_L(LS_DENSE))) return false;
+  if (!ir_b_storable(b, list) || !ir_fast_begin(b, &f, list, IR_L(LS_DENSE)))
+    return false;
   ir_place p = ir_place_dense(b, list, ir_b_as(b, ir_b_reg(b, b->ins->a + 2u), IR_I64));
   ir_fast_need(b, &f, p.inside);
   uint32_t add = ir_b_block(b, false), both = ir_b_block(b, false);

@@ -4,7 +4,8 @@
 bool ir_fast_begin(ir_builder *b, ir_fast *f, unsigned list, unsigned layouts) {
   const ir_list_facts *facts = &b->r->lists[list].facts;
   f->slow = IR_NO_BLOCK;
-  if (facts->trust == IR_ANY || !(layouts >> ls_shape_layout(facts->shape) & 1)) return false;
+  if (facts->trust == IR_ANY || !(layouts >> ls_shape_layout(facts->shape) & 1))
+    return false;
   if (facts->trust == IR_CHECKED) {
     ir_id shape = ir_b_field(b, list, IR_F_SHAPE);
     ir_fast_need(b, f, ir_b2(b, IR_OP_EQ, shape, ir_int(b->r, (int64_t)facts->shape)));
@@ -14,15 +15,18 @@ bool ir_fast_begin(ir_builder *b, ir_fast *f, unsigned list, unsigned layouts) {
 
 void ir_fast_need(ir_builder *b, ir_fast *f, ir_id cond) {
   const ir_node *n = ir_at(b->r, cond);
-  if (n->op == IR_OP_BOOL && n->imm) return;
-  if (f->slow == IR_NO_BLOCK) f->slow = ir_b_block(b, true);
+  if (n->op == IR_OP_BOOL && n->imm)
+    return;
+  if (f->slow == IR_NO_BLOCK)
+    f->slow = ir_b_block(b, true);
   uint32_t fine = ir_b_block(b, false);
   ir_end_branch(b->r, b->cur, cond, fine, f->slow);
   b->cur = fine;
 }
 
 void ir_fast_end(ir_builder *b, ir_fast *f) {
-  if (f->slow == IR_NO_BLOCK) return;
+  if (f->slow == IR_NO_BLOCK)
+    return;
   uint32_t both = ir_b_block(b, false);
   ir_end_jump(b->r, b->cur, both);
   b->cur = f->slow;

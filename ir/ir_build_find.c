@@ -57,7 +57,8 @@ static ir_id key_of(ir_builder *b, uint32_t first, unsigned k) {
 
 /* Goes on where cond holds; else to l->missing. */
 static void look_need(ir_builder *b, look_up *l, ir_id cond) {
-  if (l->missing == IR_NO_BLOCK) l->missing = ir_b_block(b, false);
+  if (l->missing == IR_NO_BLOCK)
+    l->missing = ir_b_block(b, false);
   uint32_t next = ir_b_block(b, false);
   ir_end_branch(b->r, b->cur, cond, next, l->missing);
   b->cur = l->found = next;
@@ -99,17 +100,22 @@ static void look_out_of_line(ir_builder *b, unsigned list, uint32_t first, look_
 
 static bool is_searched(const ir_builder *b, unsigned list) {
   const ir_list *l = &b->r->lists[list];
-  if (l->facts.trust != IR_GUARDED || !ir_b_int_key(b, list, 0)) return false;
-  if (ir_b_layout(b, list) == LS_DENSE) return true;
+  if (l->facts.trust != IR_GUARDED || !ir_b_int_key(b, list, 0))
+    return false;
+  if (ir_b_layout(b, list) == LS_DENSE)
+    return true;
   return ir_b_layout(b, list) == LS_ARRAY && l->facts.direct &&
          (l->nkeys == 1 || (l->nkeys == 2 && ir_b_int_key(b, list, 1)));
 }
 
 static look_up look(ir_builder *b, unsigned list, uint32_t first) {
   look_up l = {IR_NO_BLOCK, IR_NO_BLOCK, 0};
-  if (!is_searched(b, list)) look_out_of_line(b, list, first, &l);
-  else if (ir_b_layout(b, list) == LS_DENSE) look_dense(b, list, first, &l);
-  else look_array(b, list, first, &l);
+  if (!is_searched(b, list))
+    look_out_of_line(b, list, first, &l);
+  else if (ir_b_layout(b, list) == LS_DENSE)
+    look_dense(b, list, first, &l);
+  else
+    look_array(b, list, first, &l);
   return l;
 }
 

@@ -10,9 +10,7 @@ ir_id ir_b(ir_builder *b, ir_op op, unsigned nargs, const ir_id *args) {
 }
 
 ir_id ir_b1(ir_builder *b, ir_op op, ir_id x) { return ir_b(b, op, 1, &x); }
-ir_id ir_b2(ir_builder *b, ir_op op, ir_id x, ir_id y) {
-  return ir_b(b, op, 2, (ir_id[]){x, y});
-}
+ir_id ir_b2(ir_builder *b, ir_op op, ir_id x, ir_id y) { return ir_b(b, op, 2, (ir_id[]){x, y}); }
 ir_id ir_b3(ir_builder *b, ir_op op, ir_id x, ir_id y, ir_id z) {
   return ir_b(b, op, 3, (ir_id[]){x, y, z});
 }
@@ -45,7 +43,8 @@ unsigned ir_b_width(const ir_builder *b, unsigned list, unsigned col) {
 
 ir_id ir_b_field(ir_builder *b, unsigned list, unsigned field) {
   uint64_t shape = b->r->lists[list].facts.shape;
-  if (field == IR_F_BASE && ls_shape_base(shape) == LS_BASE_ZERO) return ir_int(b->r, 0);
+  if (field == IR_F_BASE && ls_shape_base(shape) == LS_BASE_ZERO)
+    return ir_int(b->r, 0);
   /* An offset may be read only where the layout is known to be a tree. */
   if (field >= IR_F_OFFSET && b->r->lists[list].facts.trust == IR_CHECKED) {
     ir_id id = ir_b(b, IR_OP_OFFSET, 0, NULL);
@@ -62,7 +61,8 @@ ir_id ir_b_cell(ir_builder *b, unsigned list, unsigned col, ir_id base, ir_id at
   ir_node *n = ir_at(b->r, id);
   n->list = (uint8_t)list;
   n->col = (uint8_t)col;
-  if (type == LS_REAL) return id;
+  if (type == LS_REAL)
+    return id;
   n->width = (uint8_t)ir_b_width(b, list, col);
   return ir_b_as(b, id, ir_type_of(type));
 }
@@ -71,9 +71,12 @@ ir_id ir_b_cell(ir_builder *b, unsigned list, unsigned col, ir_id base, ir_id at
 
 ir_id ir_b_as(ir_builder *b, ir_id value, ir_type type) {
   ir_type from = (ir_type)ir_at(b->r, value)->type;
-  if (from == type || b->r->failed) return value;
-  if (from == IR_B1) return ir_b_as(b, ir_b1(b, IR_OP_BTOI, value), type);
-  if (from == IR_F64) return ir_b_as(b, ir_b1(b, IR_OP_FTOBITS, value), type);
+  if (from == type || b->r->failed)
+    return value;
+  if (from == IR_B1)
+    return ir_b_as(b, ir_b1(b, IR_OP_BTOI, value), type);
+  if (from == IR_F64)
+    return ir_b_as(b, ir_b1(b, IR_OP_FTOBITS, value), type);
   return ir_b1(b, type == IR_B1 ? IR_OP_ITOB : IR_OP_BITSTOF, value);
 }
 
@@ -88,19 +91,23 @@ void ir_b_set(ir_builder *b, uint32_t reg, ir_id value) {
  * elsewhere those at the start of a block. */
 static const uint64_t *live_at(const ir_builder *b, uint32_t pc) {
   const ir_code_block *k = &b->code.blocks[b->code.block_of[pc]];
-  if (k->first == pc) return &b->code.live[(size_t)b->code.block_of[pc] * b->code.words];
+  if (k->first == pc)
+    return &b->code.live[(size_t)b->code.block_of[pc] * b->code.words];
   return &b->live[(size_t)(pc - b->live_first) * b->code.words];
 }
 
 uint32_t ir_b_exit_at(ir_builder *b, uint32_t pc, ir_reason reason, int64_t done) {
   const uint64_t *live = live_at(b, pc);
   uint32_t n = 0, nregs = b->code.fn->nregs;
-  for (uint32_t reg = 0; reg < nregs; reg++) n += ir_set_has(live, reg);
+  for (uint32_t reg = 0; reg < nregs; reg++)
+    n += ir_set_has(live, reg);
   ir_exit x = {.pc = pc, .reason = (uint8_t)reason, .more = done - b->owed};
   x.slots = ir_alloc(b->r, n, sizeof *x.slots);
-  if (x.slots == NULL) return 0;
+  if (x.slots == NULL)
+    return 0;
   for (uint32_t reg = 0; reg < nregs; reg++)
-    if (ir_set_has(live, reg)) x.slots[x.nslots++] = (ir_slot){reg, ir_b_reg(b, reg)};
+    if (ir_set_has(live, reg))
+      x.slots[x.nslots++] = (ir_slot){reg, ir_b_reg(b, reg)};
   x.work = ir_var_read(&b->vars, b->cur, ir_var_work(&b->vars));
   uint32_t exit = ir_exit_new(b->r);
   b->r->exits[exit] = x;
@@ -108,7 +115,8 @@ uint32_t ir_b_exit_at(ir_builder *b, uint32_t pc, ir_reason reason, int64_t done
 }
 
 uint32_t ir_b_exit_here(ir_builder *b) {
-  if (b->exit == IR_NO_EXIT) b->exit = ir_b_exit_at(b, b->pc, IR_EXIT_FAULT, 0);
+  if (b->exit == IR_NO_EXIT)
+    b->exit = ir_b_exit_at(b, b->pc, IR_EXIT_FAULT, 0);
   return b->exit;
 }
 
@@ -124,7 +132,8 @@ uint32_t ir_b_jump_pc(const ir_builder *b) { return (uint32_t)vm_ins_target(b->i
 
 void ir_b_go(ir_builder *b, uint32_t pc) {
   uint32_t to = b->code.block_of[pc];
-  if (b->cur == IR_NO_BLOCK) return;
+  if (b->cur == IR_NO_BLOCK)
+    return;
   if (!b->code.blocks[to].in) {
     bool cold = b->facts && b->facts->cold && b->facts->cold[pc];
     ir_reason reason = cold ? IR_EXIT_COLD : IR_EXIT_LEAVE;
@@ -148,7 +157,8 @@ void ir_b_owe(ir_builder *b, uint32_t pc, int64_t already) {
   for (; pc < end && !ir_is_metered(&b->code.fn->code[pc]); pc++)
     sum += ir_ins_cost(&b->code.fn->code[pc]);
   b->owed = already + sum;
-  if (sum == 0) return;
+  if (sum == 0)
+    return;
   ir_id work = ir_var_read(&b->vars, b->cur, var);
   ir_var_write(&b->vars, b->cur, var, ir_b2(b, IR_OP_ADD, work, ir_int(b->r, sum)));
 }
@@ -163,7 +173,9 @@ void ir_b_assume(ir_builder *b, unsigned list, uint32_t exit) {
   n->imm = (int64_t)facts->shape;
   n->exit = exit;
   ir_var_kill_list(&b->vars, b->cur, list, id);
-  if (facts->direct) ir_b_guard(b, ir_b_field(b, list, IR_F_DIRECT), exit);
-  if (b->writes[list]) ir_b_guard(b, ir_b_field(b, list, IR_F_WRITABLE), exit);
+  if (facts->direct)
+    ir_b_guard(b, ir_b_field(b, list, IR_F_DIRECT), exit);
+  if (b->writes[list])
+    ir_b_guard(b, ir_b_field(b, list, IR_F_WRITABLE), exit);
   ir_var_write(&b->vars, b->cur, ir_var_kill(&b->vars, list), b->r->blocks[b->cur].last);
 }

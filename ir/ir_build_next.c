@@ -52,9 +52,8 @@ static ways walk_bits(ir_builder *b, const walk *k) {
 }
 
 static ways walk_keyed(ir_builder *b, const walk *k, bool tracked) {
-  ways w = ir_b_layout(b, k->list) == LS_DENSE
-               ? walk_bits(b, k)
-               : walk_positions(b, k, reg(b, k->cursor + 1));
+  ways w = ir_b_layout(b, k->list) == LS_DENSE ? walk_bits(b, k)
+                                               : walk_positions(b, k, reg(b, k->cursor + 1));
   ir_id handle = ir_b_reg(b, k->block);
   for (unsigned c = 0; tracked && c < k->nkeys; c++)
     ir_b_set(b, k->block + 2 + c, ir_b_column(b, k->list, handle, c));

@@ -18,7 +18,8 @@ ir_id ir_b_column(ir_builder *b, unsigned list, ir_id handle, unsigned col) {
 
 /* A position of a positional list must be below its count. */
 static void need_row(ir_builder *b, unsigned list, ir_id handle) {
-  if (b->r->lists[list].nkeys) return;
+  if (b->r->lists[list].nkeys)
+    return;
   ir_id count = ir_b_field(b, list, IR_F_COUNT);
   ir_b_guard(b, ir_b2(b, IR_OP_ULT, handle, count), ir_b_exit_here(b));
 }
@@ -27,9 +28,10 @@ static bool build_get(ir_builder *b) {
   unsigned list = b->ins->c >> 8, col = b->ins->c & 255u;
   bool keyed = b->r->lists[list].nkeys != 0;
   ir_fast f;
-  unsigned layouts = keyed ? IR_L(LS_DENSE) | IR_L(LS_HASH) | IR_L(LS_TREE) | IR_L(LS_ARRAY)
-                           : IR_L(LS_FLAT);
-  if (!ir_fast_begin(b, &f, list, layouts)) return false;
+  unsigned layouts =
+      keyed ? IR_L(LS_DENSE) | IR_L(LS_HASH) | IR_L(LS_TREE) | IR_L(LS_ARRAY) : IR_L(LS_FLAT);
+  if (!ir_fast_begin(b, &f, list, layouts))
+    return false;
   ir_id handle = ir_b_as(b, ir_b_reg(b, b->ins->b), IR_I64);
   need_row(b, list, handle);
   ir_b_set(b, b->ins->a, ir_b_column(b, list, handle, col));

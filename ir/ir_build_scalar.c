@@ -13,12 +13,17 @@ static ir_id two(ir_builder *b, ir_op op, ir_type type) {
 static ir_id two_or_exit(ir_builder *b, ir_op op) { return ir_b_exit(b, two(b, op, IR_I64)); }
 
 ir_id ir_b_constant(ir_builder *b, const vm_ins *i) {
-  if (i->op == VM_OP_LDI) return ir_int(b->r, vm_ins_s32(i));
-  if (i->op == VM_OP_LDB) return ir_bool(b->r, i->b != 0);
+  if (i->op == VM_OP_LDI)
+    return ir_int(b->r, vm_ins_s32(i));
+  if (i->op == VM_OP_LDB)
+    return ir_bool(b->r, i->b != 0);
   const vm_const *k = &b->code.m->consts[i->b];
-  if (k->type == LS_REAL) return ir_real(b->r, k->value.u);
-  if (k->type == LS_BOOL) return ir_bool(b->r, k->value.i != 0);
-  if (k->type != LS_TEXT) return ir_int(b->r, k->value.i);
+  if (k->type == LS_REAL)
+    return ir_real(b->r, k->value.u);
+  if (k->type == LS_BOOL)
+    return ir_bool(b->r, k->value.i != 0);
+  if (k->type != LS_TEXT)
+    return ir_int(b->r, k->value.i);
   ir_id id = ir_b(b, IR_OP_KONST, 0, NULL);
   ir_at(b->r, id)->imm = i->b;
   return id;

@@ -22,9 +22,12 @@ static ir_id bound_reg(ir_builder *b, const slice *s, unsigned k) {
 static bool has_array(const ir_builder *b, const slice *s) {
   const ir_list *l = &b->r->lists[s->list];
   bool bounded = s->spec.lo || s->spec.hi;
-  if (!l->facts.direct || !ir_b_int_key(b, s->list, 0)) return false;
-  if (s->spec.np == 0) return !bounded;
-  if (s->spec.np == 1 && !bounded) return true;
+  if (!l->facts.direct || !ir_b_int_key(b, s->list, 0))
+    return false;
+  if (s->spec.np == 0)
+    return !bounded;
+  if (s->spec.np == 1 && !bounded)
+    return true;
   return s->spec.np + bounded == 2 && l->nkeys >= 2 && ir_b_int_key(b, s->list, 1);
 }
 
@@ -53,7 +56,8 @@ static ends array_bucket(ir_builder *b, const slice *s) {
 }
 
 static ends array_ends(ir_builder *b, const slice *s) {
-  if (s->spec.np == 0) return (ends){ir_int(b->r, 0), ir_b_field(b, s->list, IR_F_COUNT)};
+  if (s->spec.np == 0)
+    return (ends){ir_int(b->r, 0), ir_b_field(b, s->list, IR_F_COUNT)};
   ends e = array_bucket(b, s), part = e;
   if (s->spec.np == 2) {
     ir_id key = bound_reg(b, s, 1);
@@ -61,7 +65,8 @@ static ends array_ends(ir_builder *b, const slice *s) {
     part.end = ir_b_bound(b, s->list, 1, true, part.next, e.end, key);
     return part;
   }
-  if (s->spec.lo) part.next = ir_b_bound(b, s->list, 1, false, e.next, e.end, bound_reg(b, s, 1));
+  if (s->spec.lo)
+    part.next = ir_b_bound(b, s->list, 1, false, e.next, e.end, bound_reg(b, s, 1));
   if (s->spec.hi)
     part.end = ir_b_bound(b, s->list, 1, true, e.next, e.end, bound_reg(b, s, 1u + s->spec.lo));
   return part;
@@ -80,9 +85,12 @@ static ir_id dense_bound(ir_builder *b, unsigned list, ir_id key, bool after) {
 static ends dense_ends(ir_builder *b, const slice *s) {
   ends e = {ir_int(b->r, 0), 0};
   bool one = s->spec.np == 1;
-  if (one || s->spec.lo) e.next = dense_bound(b, s->list, bound_reg(b, s, 0), false);
-  if (one || s->spec.hi) e.end = dense_bound(b, s->list, bound_reg(b, s, s->spec.lo), true);
-  else e.end = ir_b_field(b, s->list, IR_F_CAP);
+  if (one || s->spec.lo)
+    e.next = dense_bound(b, s->list, bound_reg(b, s, 0), false);
+  if (one || s->spec.hi)
+    e.end = dense_bound(b, s->list, bound_reg(b, s, s->spec.lo), true);
+  else
+    e.end = ir_b_field(b, s->list, IR_F_CAP);
   return e;
 }
 
@@ -102,8 +110,10 @@ static bool build_seek(ir_builder *b) {
     write_cursor(b, list, (ends){ir_int(b->r, 0), ir_int(b->r, 0)});
     return true;
   }
-  unsigned layouts = (has_array(b, &s) ? IR_L(LS_ARRAY) : 0u) | (has_dense(&s) ? IR_L(LS_DENSE) : 0u);
-  if (!ir_fast_begin(b, &f, list, layouts)) return false;
+  unsigned layouts =
+      (has_array(b, &s) ? IR_L(LS_ARRAY) : 0u) | (has_dense(&s) ? IR_L(LS_DENSE) : 0u);
+  if (!ir_fast_begin(b, &f, list, layouts))
+    return false;
   if (ir_b_layout(b, list) == LS_ARRAY && b->r->lists[list].facts.trust == IR_CHECKED)
     ir_fast_need(b, &f, ir_b_field(b, list, IR_F_DIRECT));
   write_cursor(b, list, ir_b_layout(b, list) == LS_ARRAY ? array_ends(b, &s) : dense_ends(b, &s));
@@ -113,7 +123,8 @@ static bool build_seek(ir_builder *b) {
 
 /* dense: one key, there or not; all: the count. */
 static ir_id dense_count(ir_builder *b, const slice *s) {
-  if (s->spec.np == 0) return ir_b_field(b, s->list, IR_F_COUNT);
+  if (s->spec.np == 0)
+    return ir_b_field(b, s->list, IR_F_COUNT);
   ir_place p = ir_place_dense(b, s->list, bound_reg(b, s, 0));
   uint32_t in = ir_b_block(b, false), both = ir_b_block(b, false);
   ir_end_branch(b->r, b->cur, p.inside, in, both);
@@ -134,9 +145,10 @@ static bool build_scount(ir_builder *b) {
   bool bounded = s.spec.lo || s.spec.hi;
   ir_fast f;
   ir_id n;
-  unsigned layouts = (has_array(b, &s) ? IR_L(LS_ARRAY) : 0u) |
-                     (!bounded && has_dense(&s) ? IR_L(LS_DENSE) : 0u);
-  if (!ir_fast_begin(b, &f, list, layouts)) return false;
+  unsigned layouts =
+      (has_array(b, &s) ? IR_L(LS_ARRAY) : 0u) | (!bounded && has_dense(&s) ? IR_L(LS_DENSE) : 0u);
+  if (!ir_fast_begin(b, &f, list, layouts))
+    return false;
   if (ir_b_layout(b, list) == LS_ARRAY) {
     if (b->r->lists[list].facts.trust == IR_CHECKED)
       ir_fast_need(b, &f, ir_b_field(b, list, IR_F_DIRECT));

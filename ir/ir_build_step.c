@@ -27,7 +27,8 @@ static void find_kills(const ir_builder *b, ir_step *s) {
     bool killed = b->ins->op == VM_OP_CALL
                       ? m->lists[fn->lists[l]].stored && vm_fn_writes(m, b->ins->b, fn->lists[l])
                       : vm_ins_list(b->ins) == (int)l && ir_ins_kills(m, fn, b->ins);
-    if (killed) s->kills[l / 64] |= UINT64_C(1) << (l % 64);
+    if (killed)
+      s->kills[l / 64] |= UINT64_C(1) << (l % 64);
   }
 }
 
@@ -46,11 +47,14 @@ static ir_id work_now(ir_builder *b) {
 static ir_id make_step(ir_builder *b, const ir_regs *regs) {
   ir_step s = {.pc = b->pc, .metered = ir_is_metered(b->ins), .calls = is_call(b->ins)};
   uint32_t n = 0, k = 0;
-  for (unsigned w = 0; w < regs->nreads; w++) n += regs->read[w].n;
+  for (unsigned w = 0; w < regs->nreads; w++)
+    n += regs->read[w].n;
   ir_id *args = ir_alloc(b->r, n + 1, sizeof *args);
   s.reg = ir_alloc(b->r, n, sizeof *s.reg);
-  if (b->r->failed) return 0;
-  if (s.metered) args[k++] = work_now(b);
+  if (b->r->failed)
+    return 0;
+  if (s.metered)
+    args[k++] = work_now(b);
   for (unsigned w = 0; w < regs->nreads; w++)
     for (uint32_t i = 0; i < regs->read[w].n; i++) {
       s.reg[s.nregs++] = (uint16_t)(regs->read[w].first + i);
@@ -80,9 +84,11 @@ static void write_results(ir_builder *b, const ir_regs *regs) {
 
 static void note_stores(ir_builder *b, const ir_regs *regs) {
   for (unsigned w = 0; w < regs->nreads; w++)
-    for (uint32_t i = 0; i < regs->read[w].n; i++) b->stepped[regs->read[w].first + i] = 1;
+    for (uint32_t i = 0; i < regs->read[w].n; i++)
+      b->stepped[regs->read[w].first + i] = 1;
   for (unsigned w = 0; w < regs->nwrites; w++)
-    for (uint32_t i = 0; i < regs->write[w].n; i++) b->stepped[regs->write[w].first + i] = 1;
+    for (uint32_t i = 0; i < regs->write[w].n; i++)
+      b->stepped[regs->write[w].first + i] = 1;
 }
 
 ir_id ir_step_run(ir_builder *b) {
@@ -90,9 +96,11 @@ ir_id ir_step_run(ir_builder *b) {
   ir_ins_regs(b->code.m, b->code.fn, b->pc, &regs);
   note_stores(b, &regs);
   ir_id id = make_step(b, &regs);
-  if (id == 0) return 0;
+  if (id == 0)
+    return 0;
   const ir_step *s = &b->r->steps[ir_at(b->r, id)->imm];
-  if (s->metered) ir_var_write(&b->vars, b->cur, ir_var_work(&b->vars), ir_b(b, IR_OP_WORK, 0, NULL));
+  if (s->metered)
+    ir_var_write(&b->vars, b->cur, ir_var_work(&b->vars), ir_b(b, IR_OP_WORK, 0, NULL));
   write_results(b, &regs);
   for (unsigned l = 0; l < b->code.fn->nlists; l++)
     if (s->kills[l / 64] >> (l % 64) & 1)
@@ -103,7 +111,8 @@ ir_id ir_step_run(ir_builder *b) {
 static bool is_used_at(const ir_builder *b, unsigned list, uint32_t pc) {
   const ir_code *c = &b->code;
   uint32_t block = c->block_of[pc];
-  if (!c->blocks[block].in) return false;
+  if (!c->blocks[block].in)
+    return false;
   const uint64_t *live = c->blocks[block].first == pc
                              ? &c->live[(size_t)block * c->words]
                              : &b->live[(size_t)(pc - b->live_first) * c->words];
@@ -120,9 +129,12 @@ static bool is_killed(const ir_builder *b, unsigned list) {
 void ir_step_guards(ir_builder *b, uint32_t pc) {
   uint32_t exit = IR_NO_EXIT;
   for (unsigned l = 0; l < b->code.fn->nlists; l++) {
-    if (!is_killed(b, l) || !is_used_at(b, l, pc)) continue;
-    if (b->r->lists[l].facts.trust != IR_GUARDED) continue;
-    if (exit == IR_NO_EXIT) exit = ir_b_exit_at(b, pc, IR_EXIT_SHAPE, ir_ins_cost(b->ins));
+    if (!is_killed(b, l) || !is_used_at(b, l, pc))
+      continue;
+    if (b->r->lists[l].facts.trust != IR_GUARDED)
+      continue;
+    if (exit == IR_NO_EXIT)
+      exit = ir_b_exit_at(b, pc, IR_EXIT_SHAPE, ir_ins_cost(b->ins));
     ir_b_assume(b, l, exit);
   }
 }
@@ -134,7 +146,9 @@ void ir_build_step(ir_builder *b) {
     return;
   }
   ir_step_run(b);
-  if (ir_is_metered(b->ins)) b->owed = ir_ins_cost(b->ins); /* the work is exact after it */
+  if (ir_is_metered(b->ins))
+    b->owed = ir_ins_cost(b->ins); /* the work is exact after it */
   ir_step_guards(b, ir_b_next_pc(b));
-  if (ir_is_metered(b->ins)) ir_b_owe(b, ir_b_next_pc(b), b->owed);
+  if (ir_is_metered(b->ins))
+    ir_b_owe(b, ir_b_next_pc(b), b->owed);
 }

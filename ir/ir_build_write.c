@@ -3,14 +3,16 @@
 
 ir_id ir_b_ready(ir_builder *b, unsigned list, unsigned col, uint32_t reg) {
   ls_type type = (ls_type)b->r->lists[list].types[col];
-  if (type == LS_REAL) return ir_b1(b, IR_OP_CANON, ir_b_as(b, ir_b_reg(b, reg), IR_F64));
+  if (type == LS_REAL)
+    return ir_b1(b, IR_OP_CANON, ir_b_as(b, ir_b_reg(b, reg), IR_F64));
   return ir_b_as(b, ir_b_reg(b, reg), IR_I64);
 }
 
 void ir_b_need_fit(ir_builder *b, ir_fast *f, unsigned list, unsigned col, ir_id value) {
   unsigned w = ir_b_width(b, list, col);
   ls_type type = (ls_type)b->r->lists[list].types[col];
-  if (w == 3 || type == LS_REAL || type == LS_BOOL) return;
+  if (w == 3 || type == LS_REAL || type == LS_BOOL)
+    return;
   ir_fast_need(b, f, ir_b2(b, IR_OP_ULT, value, ir_int(b->r, INT64_C(1) << (8u << w))));
 }
 
@@ -27,9 +29,11 @@ void ir_b_store(ir_builder *b, unsigned list, unsigned col, ir_id at, ir_id valu
 /* Texts of a stored list are published first, which is not done inline. */
 bool ir_b_storable(const ir_builder *b, unsigned list) {
   const ir_list *l = &b->r->lists[list];
-  if (l->ncols > LS_SHAPE_COLS) return false;
+  if (l->ncols > LS_SHAPE_COLS)
+    return false;
   for (unsigned c = 0; c < l->ncols; c++)
-    if (l->stored && l->types[c] == LS_TEXT) return false;
+    if (l->stored && l->types[c] == LS_TEXT)
+      return false;
   return true;
 }
 
@@ -58,14 +62,16 @@ static void ready_row(ir_builder *b, ir_fast *f, unsigned list, unsigned from, u
 }
 
 static void store_row(ir_builder *b, unsigned list, unsigned from, ir_id at, const ir_id *value) {
-  for (unsigned c = from; c < b->r->lists[list].ncols; c++) ir_b_store(b, list, c, at, value[c]);
+  for (unsigned c = from; c < b->r->lists[list].ncols; c++)
+    ir_b_store(b, list, c, at, value[c]);
 }
 
 static bool build_append(ir_builder *b) {
   unsigned list = b->ins->b;
   ir_id value[LS_MAX_COLS];
   ir_fast f;
-  if (!ir_b_storable(b, list) || !ir_fast_begin(b, &f, list, IR_L(LS_FLAT))) return false;
+  if (!ir_b_storable(b, list) || !ir_fast_begin(b, &f, list, IR_L(LS_FLAT)))
+    return false;
   ir_b_need_room(b, &f, list);
   ready_row(b, &f, list, 0, b->ins->a, value);
   ir_id count = ir_b_field(b, list, IR_F_COUNT);
@@ -80,7 +86,8 @@ static bool build_put(ir_builder *b, bool only_new) {
   unsigned list = b->ins->b;
   ir_id value[LS_MAX_COLS];
   ir_fast f;
-  if (!ir_b_storable(b, list) || !ir_fast_begin(b, &f, list, IR_L(LS_DENSE))) return false;
+  if (!ir_b_storable(b, list) || !ir_fast_begin(b, &f, list, IR_L(LS_DENSE)))
+    return false;
   ir_b_need_room(b, &f, list);
   ir_place p = ir_place_dense(b, list, ir_b_as(b, ir_b_reg(b, b->ins->a), IR_I64));
   ir_fast_need(b, &f, p.inside);
@@ -105,7 +112,8 @@ static bool build_set(ir_builder *b) {
   bool keyed = b->r->lists[list].nkeys != 0;
   ir_fast f;
   unsigned layouts = keyed ? IR_L(LS_DENSE) | IR_L(LS_HASH) : IR_L(LS_FLAT);
-  if (b->r->lists[list].stored || !ir_fast_begin(b, &f, list, layouts)) return false;
+  if (b->r->lists[list].stored || !ir_fast_begin(b, &f, list, layouts))
+    return false;
   if (b->r->lists[list].facts.trust == IR_CHECKED)
     ir_fast_need(b, &f, ir_b_field(b, list, IR_F_WRITABLE));
   ir_id handle = ir_b_as(b, ir_b_reg(b, b->ins->a), IR_I64);

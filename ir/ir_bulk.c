@@ -27,19 +27,19 @@ static ir_id make(bulk *b, ir_op op, unsigned n, const ir_id *args) {
   ir_type type = op == IR_OP_SELECT ? (ir_type)ir_at(b->r, args[1])->type : IR_NONE;
   ir_id id = ir_node_new(b->r, op, type, n, args);
   ir_node *node = ir_at(b->r, id);
-  if (ir_facts_of(node)->attributes & IR_HAS_EXIT) node->exit = b->landing;
+  if (ir_facts_of(node)->attributes & IR_HAS_EXIT)
+    node->exit = b->landing;
   node->pc = b->r->blocks[b->cfg.loops[b->loop].header].pc;
   ir_node_put_before(b->r, b->r->blocks[b->before].last, id);
   return id;
 }
 
-static ir_id make2(bulk *b, ir_op op, ir_id x, ir_id y) {
-  return make(b, op, 2, (ir_id[]){x, y});
-}
+static ir_id make2(bulk *b, ir_op op, ir_id x, ir_id y) { return make(b, op, 2, (ir_id[]){x, y}); }
 
 /* to - from where from is below to, else 0; and one or two more, for the last header. */
 static ir_id rounds_of(bulk *b) {
-  if (b->rounds) return b->rounds;
+  if (b->rounds)
+    return b->rounds;
   const ir_count *c = &b->count;
   ir_bounds from = ir_bounds_after(&b->ranges, c->from, b->before);
   ir_bounds to = ir_bounds_after(&b->ranges, c->to, b->before);
@@ -60,18 +60,23 @@ static ir_id rounds_of(bulk *b) {
 /* Most that can be added to the phi on the way to `id`; -1: not known. */
 static int64_t most_added(const bulk *b, ir_id id, ir_id phi, unsigned depth) {
   const ir_node *n = ir_at(b->r, id);
-  if (id == phi) return 0;
-  if (depth == MAX_CHAIN || !ir_in_loop(&b->cfg, n->block, b->loop)) return -1;
+  if (id == phi)
+    return 0;
+  if (depth == MAX_CHAIN || !ir_in_loop(&b->cfg, n->block, b->loop))
+    return -1;
   if (n->op == IR_OP_ADD && ir_at(b->r, n->arg[1])->op == IR_OP_INT) {
     int64_t c = ir_at(b->r, n->arg[1])->imm, up = most_added(b, n->arg[0], phi, depth + 1);
     return up < 0 || c < 0 || c > INT32_MAX ? -1 : up + c;
   }
-  if (n->op != IR_OP_PHI || n->block == ir_at(b->r, phi)->block) return -1;
+  if (n->op != IR_OP_PHI || n->block == ir_at(b->r, phi)->block)
+    return -1;
   int64_t most = 0;
   for (unsigned k = 0; k < n->nargs; k++) {
     int64_t up = most_added(b, n->arg[k], phi, depth + 1);
-    if (up < 0) return -1;
-    if (up > most) most = up;
+    if (up < 0)
+      return -1;
+    if (up > most)
+      most = up;
   }
   return most;
 }
@@ -86,8 +91,10 @@ static int64_t most_a_round(const bulk *b, ir_id phi, ir_id *from) {
       continue;
     }
     int64_t added = most_added(b, n->arg[k], phi, 0);
-    if (added < 0) return -1;
-    if (added > most) most = added;
+    if (added < 0)
+      return -1;
+    if (added > most)
+      most = added;
   }
   return most;
 }
@@ -102,9 +109,11 @@ static void poll_once(bulk *b, ir_id poll) {
     phi = n->arg[0];
   }
   const ir_node *p = ir_at(b->r, phi);
-  if (p->op != IR_OP_PHI || p->block != b->cfg.loops[b->loop].header) return;
+  if (p->op != IR_OP_PHI || p->block != b->cfg.loops[b->loop].header)
+    return;
   int64_t most = most_a_round(b, phi, &from);
-  if (most < 0 || from == 0) return;
+  if (most < 0 || from == 0)
+    return;
   ir_id cost = make2(b, IR_OP_MULN, rounds_of(b), ir_int(b->r, most));
   ir_id sum = make2(b, IR_OP_ADD, make2(b, IR_OP_ADD, from, cost), ir_int(b->r, more));
   make(b, IR_OP_POLL, 1, &sum);
@@ -115,7 +124,8 @@ static void poll_all(bulk *b) {
   uint32_t header = b->cfg.loops[b->loop].header;
   for (ir_id id = b->r->blocks[header].first; id;) {
     ir_id next = ir_at(b->r, id)->next;
-    if (ir_at(b->r, id)->op == IR_OP_POLL) poll_once(b, id);
+    if (ir_at(b->r, id)->op == IR_OP_POLL)
+      poll_once(b, id);
     id = next;
   }
 }
@@ -143,10 +153,13 @@ static sum add_term(const bulk *b, chain *c, ir_id id, unsigned depth) {
   sum none = {false, 0, 0};
   for (unsigned k = 0; k < (minus ? 1u : 2u); k++) {
     sum up = combine(b, c, n->arg[k], depth + 1);
-    if (!up.fine) continue;
+    if (!up.fine)
+      continue;
     ir_bounds x = ir_bounds_at(&b->ranges, n->arg[1 - k], id);
-    if (x.lo > x.hi || x.lo < -(INT64_C(1) << 52) || x.hi > INT64_C(1) << 52) return none;
-    if (up.lo < -(INT64_C(1) << 60) || up.hi > INT64_C(1) << 60 || c->n == MAX_CHAIN) return none;
+    if (x.lo > x.hi || x.lo < -(INT64_C(1) << 52) || x.hi > INT64_C(1) << 52)
+      return none;
+    if (up.lo < -(INT64_C(1) << 60) || up.hi > INT64_C(1) << 60 || c->n == MAX_CHAIN)
+      return none;
     c->node[c->n++] = id;
     c->checked |= n->op == IR_OP_ADDX || n->op == IR_OP_SUBX;
     /* What lies in between must not overflow either: each term counts in its direction only. */
@@ -159,8 +172,10 @@ static sum add_term(const bulk *b, chain *c, ir_id id, unsigned depth) {
 static sum combine(const bulk *b, chain *c, ir_id id, unsigned depth) {
   const ir_node *n = ir_at(b->r, id);
   sum all = {true, 0, 0};
-  if (id == c->phi) return all;
-  if (depth == 16 || !ir_in_loop(&b->cfg, n->block, b->loop)) return (sum){false, 0, 0};
+  if (id == c->phi)
+    return all;
+  if (depth == 16 || !ir_in_loop(&b->cfg, n->block, b->loop))
+    return (sum){false, 0, 0};
   switch ((int)n->op) {
   case IR_OP_ADDX:
   case IR_OP_SUBX:
@@ -168,12 +183,16 @@ static sum combine(const bulk *b, chain *c, ir_id id, unsigned depth) {
   case IR_OP_SUBN:
     return add_term(b, c, id, depth);
   case IR_OP_PHI:
-    if (n->block == ir_at(b->r, c->phi)->block) return (sum){false, 0, 0};
+    if (n->block == ir_at(b->r, c->phi)->block)
+      return (sum){false, 0, 0};
     for (unsigned k = 0; k < n->nargs; k++) {
       sum up = combine(b, c, n->arg[k], depth + 1);
-      if (!up.fine) return up;
-      if (up.lo < all.lo) all.lo = up.lo;
-      if (up.hi > all.hi) all.hi = up.hi;
+      if (!up.fine)
+        return up;
+      if (up.lo < all.lo)
+        all.lo = up.lo;
+      if (up.hi > all.hi)
+        all.hi = up.hi;
     }
     return all;
   default:
@@ -183,7 +202,8 @@ static sum combine(const bulk *b, chain *c, ir_id id, unsigned depth) {
 
 /* from + rounds * change must not overflow. */
 static void test_end(bulk *b, ir_id from, int64_t change) {
-  if (change == 0) return;
+  if (change == 0)
+    return;
   ir_id all = make2(b, IR_OP_MULX, rounds_of(b), ir_int(b->r, change));
   make2(b, IR_OP_ADDX, from, all);
 }
@@ -201,16 +221,21 @@ static void sum_once(bulk *b, ir_id phi) {
     }
     sum up = combine(b, &c, n->arg[k], 0);
     all.fine = up.fine;
-    if (up.lo < all.lo) all.lo = up.lo;
-    if (up.hi > all.hi) all.hi = up.hi;
+    if (up.lo < all.lo)
+      all.lo = up.lo;
+    if (up.hi > all.hi)
+      all.hi = up.hi;
   }
-  if (!all.fine || !c.checked || from == 0) return;
+  if (!all.fine || !c.checked || from == 0)
+    return;
   test_end(b, from, all.lo);
   test_end(b, from, all.hi);
   for (unsigned k = 0; k < c.n; k++) {
     ir_node *add = ir_at(b->r, c.node[k]);
-    if (add->op == IR_OP_ADDX) add->op = IR_OP_ADDN;
-    if (add->op == IR_OP_SUBX) add->op = IR_OP_SUBN;
+    if (add->op == IR_OP_ADDX)
+      add->op = IR_OP_ADDN;
+    if (add->op == IR_OP_SUBX)
+      add->op = IR_OP_SUBN;
     add->exit = IR_NO_EXIT;
   }
 }
@@ -235,9 +260,12 @@ static void ends_once(bulk *b, ir_id id) {
                 : n->op == IR_OP_SUBX ? IR_OP_SUBN
                 : n->op == IR_OP_MULX ? IR_OP_MULN
                                       : IR_NOPS;
-  if (plain == IR_NOPS || b->r->blocks[n->block].cold) return;
-  if (!is_end(b, n->arg[0]) || !is_end(b, n->arg[1])) return;
-  if (n->arg[0] != b->count.phi && n->arg[1] != b->count.phi) return;
+  if (plain == IR_NOPS || b->r->blocks[n->block].cold)
+    return;
+  if (!is_end(b, n->arg[0]) || !is_end(b, n->arg[1]))
+    return;
+  if (n->arg[0] != b->count.phi && n->arg[1] != b->count.phi)
+    return;
   test_at(b, n, b->count.from);
   test_at(b, n, b->count.to);
   n->op = (uint8_t)plain;
@@ -245,10 +273,12 @@ static void ends_once(bulk *b, ir_id id) {
 }
 
 static void ends_all(bulk *b) {
-  if (!b->count.by_one || !b->count.is_signed) return;
+  if (!b->count.by_one || !b->count.is_signed)
+    return;
   for (uint32_t i = 0; i < b->cfg.n; i++) {
     uint32_t block = b->cfg.order[i];
-    if (!ir_in_loop(&b->cfg, block, b->loop)) continue;
+    if (!ir_in_loop(&b->cfg, block, b->loop))
+      continue;
     for (ir_id id = b->r->blocks[block].first; id;) {
       ir_id next = ir_at(b->r, id)->next;
       ends_once(b, id);
@@ -259,20 +289,25 @@ static void ends_all(bulk *b) {
 
 static void do_loop(bulk *b) {
   const ir_loop *l = &b->cfg.loops[b->loop];
-  if (!l->innermost || l->before == IR_NO_BLOCK) return;
+  if (!l->innermost || l->before == IR_NO_BLOCK)
+    return;
   b->before = l->before;
   b->landing = b->r->blocks[l->before].landing;
   b->rounds = 0;
-  if (b->landing == IR_NO_EXIT || !ir_find_count(b->r, &b->cfg, b->loop, &b->count)) return;
+  if (b->landing == IR_NO_EXIT || !ir_find_count(b->r, &b->cfg, b->loop, &b->count))
+    return;
   poll_all(b);
   ends_all(b);
   for (ir_id id = b->r->blocks[l->header].first; id && ir_at(b->r, id)->op == IR_OP_PHI;
        id = ir_at(b->r, id)->next)
-    if (id != b->count.phi && ir_at(b->r, id)->type == IR_I64) sum_once(b, id);
+    if (id != b->count.phi && ir_at(b->r, id)->type == IR_I64)
+      sum_once(b, id);
 }
 
 void ir_opt_bulk(ir_region *r) {
   bulk b = {.r = r};
-  if (!ir_find_cfg(r, &b.cfg) || !ir_find_ranges(r, &b.cfg, &b.ranges)) return;
-  for (b.loop = 0; b.loop < b.cfg.nloops && !r->failed; b.loop++) do_loop(&b);
+  if (!ir_find_cfg(r, &b.cfg) || !ir_find_ranges(r, &b.cfg, &b.ranges))
+    return;
+  for (b.loop = 0; b.loop < b.cfg.nloops && !r->failed; b.loop++)
+    do_loop(&b);
 }

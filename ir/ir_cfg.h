@@ -17,12 +17,12 @@ typedef struct {
 } ir_loop;
 
 typedef struct {
-  uint32_t n; /* reachable blocks */
-  uint32_t *order;  /* in reverse postorder: dominators before what they dominate */
-  uint32_t *place;  /* of each block in it; IR_NO_BLOCK: not reachable */
-  uint32_t *idom;   /* of each block; of block 0: itself */
+  uint32_t n;         /* reachable blocks */
+  uint32_t *order;    /* in reverse postorder: dominators before what they dominate */
+  uint32_t *place;    /* of each block in it; IR_NO_BLOCK: not reachable */
+  uint32_t *idom;     /* of each block; of block 0: itself */
   uint32_t *in, *out; /* times of a walk through the dominator tree: ir_dominates */
-  uint32_t nloops;  /* outer ones before inner ones */
+  uint32_t nloops;    /* outer ones before inner ones */
   ir_loop *loops;
   uint32_t *loop; /* of each block, the innermost; or IR_NO_LOOP */
   bool reducible; /* every back edge leads to a dominator */
@@ -37,7 +37,8 @@ static inline bool ir_dominates(const ir_cfg *c, uint32_t a, uint32_t b) {
 /* Whether block b lies in loop l (or in a loop within it). */
 static inline bool ir_in_loop(const ir_cfg *c, uint32_t b, uint32_t l) {
   uint32_t at = c->loop[b];
-  while (at != IR_NO_LOOP && at != l) at = c->loops[at].parent;
+  while (at != IR_NO_LOOP && at != l)
+    at = c->loops[at].parent;
   return at == l && l != IR_NO_LOOP;
 }
 

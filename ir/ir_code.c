@@ -21,16 +21,20 @@ static void mark_leaders(const vm_fn *fn, uint8_t *leader) {
   for (uint32_t pc = 0; pc < fn->ncode; pc++) {
     const vm_ins *i = &fn->code[pc];
     int64_t target = vm_ins_target(i, pc);
-    if (target >= 0) leader[target] = 1;
-    if (i->op == VM_OP_LOOP) leader[pc] = 1;
-    if (ends_block(i) && pc + 1 < fn->ncode) leader[pc + 1] = 1;
+    if (target >= 0)
+      leader[target] = 1;
+    if (i->op == VM_OP_LOOP)
+      leader[pc] = 1;
+    if (ends_block(i) && pc + 1 < fn->ncode)
+      leader[pc + 1] = 1;
   }
 }
 
 static void find_blocks(ir_code *c, const uint8_t *leader) {
   const vm_fn *fn = c->fn;
   for (uint32_t pc = 0; pc < fn->ncode; pc++) {
-    if (leader[pc]) c->blocks[c->n++].first = pc;
+    if (leader[pc])
+      c->blocks[c->n++].first = pc;
     c->block_of[pc] = c->n - 1;
   }
   for (uint32_t b = 0; b < c->n; b++) {
@@ -56,8 +60,10 @@ static void find_reached(const ir_code *c, const uint8_t *cold, uint8_t *reached
     const ir_code_block *k = &c->blocks[stack[--n]];
     for (unsigned s = 0; s < 2; s++) {
       uint32_t to = k->succ[s];
-      if (to == IR_NO_BLOCK || to < c->entry || reached[to]) continue;
-      if (cold && cold[c->blocks[to].first]) continue;
+      if (to == IR_NO_BLOCK || to < c->entry || reached[to])
+        continue;
+      if (cold && cold[c->blocks[to].first])
+        continue;
       reached[to] = 1;
       stack[n++] = to;
     }
@@ -67,7 +73,8 @@ static void find_reached(const ir_code *c, const uint8_t *cold, uint8_t *reached
 static bool comes_back(const ir_code *c, uint32_t b, const uint8_t *back) {
   for (unsigned s = 0; s < 2; s++) {
     uint32_t to = c->blocks[b].succ[s];
-    if (to != IR_NO_BLOCK && (to == c->entry || (to > c->entry && back[to]))) return true;
+    if (to != IR_NO_BLOCK && (to == c->entry || (to > c->entry && back[to])))
+      return true;
   }
   return false;
 }
@@ -77,12 +84,14 @@ static void find_region(ir_code *c, const uint8_t *reached, uint8_t *back, bool 
   while (changed) {
     changed = false;
     for (uint32_t b = c->n; b-- > c->entry;) {
-      if (!reached[b] || back[b] || (loop && !comes_back(c, b, back))) continue;
+      if (!reached[b] || back[b] || (loop && !comes_back(c, b, back)))
+        continue;
       back[b] = 1;
       changed = true;
     }
   }
-  for (uint32_t b = c->entry; b < c->n; b++) c->blocks[b].in = back[b];
+  for (uint32_t b = c->entry; b < c->n; b++)
+    c->blocks[b].in = back[b];
   c->blocks[c->entry].in = true;
 }
 
@@ -95,13 +104,18 @@ void ir_live_before(const ir_code *c, uint32_t pc, uint64_t *set) {
   ir_regs regs;
   ir_ins_regs(c->m, c->fn, pc, &regs);
   for (unsigned w = 0; w < regs.nwrites; w++)
-    for (uint32_t k = 0; k < regs.write[w].n; k++) ir_set_drop(set, regs.write[w].first + k);
+    for (uint32_t k = 0; k < regs.write[w].n; k++)
+      ir_set_drop(set, regs.write[w].first + k);
   for (unsigned w = 0; w < regs.nreads; w++)
-    for (uint32_t k = 0; k < regs.read[w].n; k++) ir_set_add(set, regs.read[w].first + k);
+    for (uint32_t k = 0; k < regs.read[w].n; k++)
+      ir_set_add(set, regs.read[w].first + k);
   int list = vm_ins_list(i);
-  if (list < 0 || !list_counts(c, pc)) return;
-  if (i->op == VM_OP_NEW) ir_set_drop(set, c->fn->nregs + (uint32_t)list);
-  else ir_set_add(set, c->fn->nregs + (uint32_t)list);
+  if (list < 0 || !list_counts(c, pc))
+    return;
+  if (i->op == VM_OP_NEW)
+    ir_set_drop(set, c->fn->nregs + (uint32_t)list);
+  else
+    ir_set_add(set, c->fn->nregs + (uint32_t)list);
 }
 
 void ir_live_after_block(const ir_code *c, uint32_t block, uint64_t *set) {
@@ -120,8 +134,10 @@ static void find_live(ir_code *c, uint64_t *set) {
     for (uint32_t b = c->n; b-- > 0;) {
       uint64_t *in = &c->live[(size_t)b * c->words];
       ir_live_after_block(c, b, set);
-      for (uint32_t pc = c->blocks[b].end; pc-- > c->blocks[b].first;) ir_live_before(c, pc, set);
-      if (memcmp(in, set, c->words * sizeof *set) == 0) continue;
+      for (uint32_t pc = c->blocks[b].end; pc-- > c->blocks[b].first;)
+        ir_live_before(c, pc, set);
+      if (memcmp(in, set, c->words * sizeof *set) == 0)
+        continue;
       memcpy(in, set, c->words * sizeof *set);
       changed = true;
     }
@@ -129,7 +145,8 @@ static void find_live(ir_code *c, uint64_t *set) {
 }
 
 /* ---- types of registers: of those that are live, the verifier has seen to it that every path
- * brings the same */
+ * brings the same.  Keys that a tracked cursor has not set yet are the exception: they may be
+ * anything on some path, and are taken as the bits that they are. */
 
 static void type_ins(const ir_code *c, uint32_t pc, uint8_t *types) {
   const vm_ins *i = &c->fn->code[pc];
@@ -148,8 +165,12 @@ static bool flow_types(ir_code *c, uint32_t to, const uint8_t *types) {
   const uint64_t *live = &c->live[(size_t)to * c->words];
   bool changed = false;
   for (uint32_t reg = 0; reg < c->fn->nregs; reg++) {
-    if (in[reg] != IR_NONE || types[reg] == IR_NONE || !ir_set_has(live, reg)) continue;
-    in[reg] = types[reg];
+    uint8_t type = types[reg] == IR_NONE || types[reg] == in[reg] ? in[reg]
+                   : in[reg] == IR_NONE                           ? types[reg]
+                                                                  : IR_I64;
+    if (in[reg] == type || !ir_set_has(live, reg))
+      continue;
+    in[reg] = type;
     changed = true;
   }
   return changed;
@@ -157,15 +178,19 @@ static bool flow_types(ir_code *c, uint32_t to, const uint8_t *types) {
 
 static void find_types(ir_code *c, uint8_t *types) {
   const vm_fn *fn = c->fn;
-  for (unsigned p = 0; p < fn->nparams; p++) c->types[p] = (uint8_t)ir_type_of(fn->params[p].type);
+  for (unsigned p = 0; p < fn->nparams; p++)
+    c->types[p] = (uint8_t)ir_type_of(fn->params[p].type);
   bool changed = true;
   while (changed) {
     changed = false;
     for (uint32_t b = 0; b < c->n; b++) {
-      if (fn->nregs) memcpy(types, &c->types[(size_t)b * fn->nregs], fn->nregs);
-      for (uint32_t pc = c->blocks[b].first; pc < c->blocks[b].end; pc++) type_ins(c, pc, types);
+      if (fn->nregs)
+        memcpy(types, &c->types[(size_t)b * fn->nregs], fn->nregs);
+      for (uint32_t pc = c->blocks[b].first; pc < c->blocks[b].end; pc++)
+        type_ins(c, pc, types);
       for (unsigned s = 0; s < 2; s++)
-        if (c->blocks[b].succ[s] != IR_NO_BLOCK) changed |= flow_types(c, c->blocks[b].succ[s], types);
+        if (c->blocks[b].succ[s] != IR_NO_BLOCK)
+          changed |= flow_types(c, c->blocks[b].succ[s], types);
     }
   }
 }
@@ -184,14 +209,18 @@ static void const_ins(const ir_code *c, uint32_t pc, uint32_t *now) {
   ir_ins_regs(c->m, c->fn, pc, &regs);
   uint32_t value = is_const_ins(i) ? pc + 1 : i->op == VM_OP_MOV ? now[i->b] : VARIES;
   for (unsigned w = 0; w < regs.nwrites; w++)
-    for (uint32_t k = 0; k < regs.write[w].n; k++) now[regs.write[w].first + k] = value;
+    for (uint32_t k = 0; k < regs.write[w].n; k++)
+      now[regs.write[w].first + k] = value;
 }
 
 static bool flow_consts(const ir_code *c, uint32_t *in, const uint32_t *now) {
   bool changed = false;
   for (uint32_t reg = 0; reg < c->fn->nregs; reg++) {
-    uint32_t both = in[reg] == 0 ? now[reg] : in[reg] == now[reg] || now[reg] == 0 ? in[reg] : VARIES;
-    if (both == in[reg]) continue;
+    uint32_t both = in[reg] == 0                           ? now[reg]
+                    : in[reg] == now[reg] || now[reg] == 0 ? in[reg]
+                                                           : VARIES;
+    if (both == in[reg])
+      continue;
     in[reg] = both;
     changed = true;
   }
@@ -202,17 +231,22 @@ static bool flow_consts(const ir_code *c, uint32_t *in, const uint32_t *now) {
 static void find_consts(ir_code *c, uint32_t *all, uint32_t *now, uint8_t *reached) {
   uint32_t n = c->fn->nregs;
   bool changed = true;
-  for (unsigned p = 0; p < c->fn->nparams; p++) all[p] = VARIES;
+  for (unsigned p = 0; p < c->fn->nparams; p++)
+    all[p] = VARIES;
   reached[0] = 1;
   while (changed) {
     changed = false;
     for (uint32_t b = 0; b < c->n; b++) {
-      if (!reached[b]) continue;
-      if (n) memcpy(now, &all[(size_t)b * n], n * sizeof *now);
-      for (uint32_t pc = c->blocks[b].first; pc < c->blocks[b].end; pc++) const_ins(c, pc, now);
+      if (!reached[b])
+        continue;
+      if (n)
+        memcpy(now, &all[(size_t)b * n], n * sizeof *now);
+      for (uint32_t pc = c->blocks[b].first; pc < c->blocks[b].end; pc++)
+        const_ins(c, pc, now);
       for (unsigned s = 0; s < 2; s++) {
         uint32_t to = c->blocks[b].succ[s];
-        if (to == IR_NO_BLOCK) continue;
+        if (to == IR_NO_BLOCK)
+          continue;
         changed |= flow_consts(c, &all[(size_t)to * n], now) || !reached[to];
         reached[to] = 1;
       }
@@ -220,7 +254,8 @@ static void find_consts(ir_code *c, uint32_t *all, uint32_t *now, uint8_t *reach
   }
   c->consts = &all[(size_t)c->entry * n];
   for (uint32_t reg = 0; reg < n; reg++)
-    if (c->consts[reg] == VARIES) c->consts[reg] = 0;
+    if (c->consts[reg] == VARIES)
+      c->consts[reg] = 0;
 }
 
 static ir_status refuse(ir_refusal *refusal, ir_refusal why) {
@@ -231,7 +266,8 @@ static ir_status refuse(ir_refusal *refusal, ir_refusal why) {
 static uint32_t region_size(const ir_code *c) {
   uint32_t n = 0;
   for (uint32_t b = 0; b < c->n; b++)
-    if (c->blocks[b].in) n += c->blocks[b].end - c->blocks[b].first;
+    if (c->blocks[b].in)
+      n += c->blocks[b].end - c->blocks[b].first;
   return n;
 }
 
@@ -247,7 +283,8 @@ ir_status ir_find_code(ir_region *r, const vm_module *m, unsigned number, uint32
   uint8_t *marks = ir_alloc(r, fn->ncode, 3), *types = ir_alloc(r, fn->nregs, 1);
   uint32_t *stack = ir_alloc(r, fn->ncode, sizeof *stack);
   uint64_t *set = ir_alloc(r, c->words, sizeof *set);
-  if (r->failed) return IR_NO_MEMORY;
+  if (r->failed)
+    return IR_NO_MEMORY;
   mark_leaders(fn, marks);
   find_blocks(c, marks);
   c->entry = c->block_of[pc];
@@ -257,10 +294,12 @@ ir_status ir_find_code(ir_region *r, const vm_module *m, unsigned number, uint32
     return refuse(refusal, IR_REFUSED_SIZE);
   c->live = ir_alloc(r, (size_t)c->n * c->words, sizeof *c->live);
   c->types = ir_alloc(r, (size_t)c->n * fn->nregs, 1);
-  if (r->failed) return IR_NO_MEMORY;
+  if (r->failed)
+    return IR_NO_MEMORY;
   uint32_t *consts = ir_alloc(r, ((size_t)c->n + 1) * fn->nregs, sizeof *consts);
   uint8_t *reached = ir_alloc(r, c->n, 1);
-  if (r->failed) return IR_NO_MEMORY;
+  if (r->failed)
+    return IR_NO_MEMORY;
   find_live(c, set);
   find_types(c, types);
   find_consts(c, consts, consts + (size_t)c->n * fn->nregs, reached);

@@ -50,7 +50,9 @@ void ir_live_before(const ir_code *c, uint32_t pc, uint64_t *set);
 /* The set after a block: of all it may go on to. */
 void ir_live_after_block(const ir_code *c, uint32_t block, uint64_t *set);
 
-static inline bool ir_set_has(const uint64_t *set, uint32_t n) { return set[n / 64] >> (n % 64) & 1; }
+static inline bool ir_set_has(const uint64_t *set, uint32_t n) {
+  return set[n / 64] >> (n % 64) & 1;
+}
 static inline void ir_set_add(uint64_t *set, uint32_t n) { set[n / 64] |= UINT64_C(1) << (n % 64); }
 static inline void ir_set_drop(uint64_t *set, uint32_t n) {
   set[n / 64] &= ~(UINT64_C(1) << (n % 64));

@@ -46,12 +46,20 @@ static ir_id make(folder *f, ir_id before, ir_op op, ir_id x, ir_id y) {
 
 /* ---- all arguments constant; 0: it would exit, or is none of these */
 
-static ir_id checked(folder *f, int fault, int64_t value) {
-  return fault == VM_FINE ? ir_int(f->r, value) : 0;
+typedef int (*int_meaning)(int64_t b, int64_t c, int64_t *a);
+
+static ir_id checked(folder *f, int_meaning meaning, int64_t x, int64_t y) {
+  int64_t a;
+  return meaning(x, y, &a) == VM_FINE ? ir_int(f->r, a) : 0;
+}
+
+static ir_id whole_part(folder *f, double x) {
+  int64_t a;
+  return vm_sem_int_real(x, &a) == VM_FINE ? ir_int(f->r, a) : 0;
 }
 
 static ir_id fold_ints(folder *f, const ir_node *n) {
-  int64_t x = konst(f, n, 0), y = konst(f, n, 1), a = 0;
+  int64_t x = konst(f, n, 0), y = konst(f, n, 1);
   uint64_t ux = (uint64_t)x, uy = (uint64_t)y;
   switch ((int)n->op) {
   case IR_OP_ADD:
@@ -62,21 +70,21 @@ static ir_id fold_ints(folder *f, const ir_node *n) {
     return ir_int(f->r, (int64_t)(ux * uy));
   case IR_OP_ADDN:
   case IR_OP_ADDX:
-    return checked(f, vm_sem_iadd(x, y, &a), a);
+    return checked(f, vm_sem_iadd, x, y);
   case IR_OP_SUBN:
   case IR_OP_SUBX:
-    return checked(f, vm_sem_isub(x, y, &a), a);
+    return checked(f, vm_sem_isub, x, y);
   case IR_OP_MULN:
   case IR_OP_MULX:
-    return checked(f, vm_sem_imul(x, y, &a), a);
+    return checked(f, vm_sem_imul, x, y);
   case IR_OP_DIV:
   case IR_OP_DIVX:
-    return checked(f, vm_sem_idiv(x, y, &a), a);
+    return checked(f, vm_sem_idiv, x, y);
   case IR_OP_REM:
   case IR_OP_REMX:
-    return checked(f, vm_sem_imod(x, y, &a), a);
+    return checked(f, vm_sem_imod, x, y);
   case IR_OP_DADDX:
-    return checked(f, vm_sem_dadd(x, y, &a), a);
+    return checked(f, vm_sem_dadd, x, y);
   case IR_OP_MIN:
     return ir_int(f->r, x < y ? x : y);
   case IR_OP_MAX:
@@ -134,7 +142,6 @@ static ir_id fold_tests(folder *f, const ir_node *n) {
 
 static ir_id fold_reals(folder *f, const ir_node *n) {
   double x = real(f, n, 0), y = n->nargs > 1 ? real(f, n, 1) : 0;
-  int64_t a = 0;
   switch ((int)n->op) {
   case IR_OP_FADD:
     return of_real(f, vm_sem_radd(x, y));
@@ -173,7 +180,7 @@ static ir_id fold_reals(folder *f, const ir_node *n) {
   case IR_OP_FLE:
     return ir_bool(f->r, x <= y);
   case IR_OP_FTOIX:
-    return checked(f, vm_sem_int_real(x, &a), a);
+    return whole_part(f, x);
   default:
     return 0;
   }
@@ -181,18 +188,25 @@ static ir_id fold_reals(folder *f, const ir_node *n) {
 
 static ir_id fold_builtin(folder *f, const ir_node *n) {
   ls_val args[VM_MAX_BUILTIN_ARGS], out = {0};
-  for (unsigned k = 0; k < n->nargs; k++) args[k].i = konst(f, n, k);
-  if (vm_sem_builtin((vm_builtin)n->imm, args, &out) != VM_FINE) return 0;
-  if (n->type == IR_F64) return ir_real(f->r, out.u);
+  for (unsigned k = 0; k < n->nargs; k++)
+    args[k].i = konst(f, n, k);
+  if (vm_sem_builtin((vm_builtin)n->imm, args, &out) != VM_FINE)
+    return 0;
+  if (n->type == IR_F64)
+    return ir_real(f->r, out.u);
   return n->type == IR_B1 ? ir_bool(f->r, out.i != 0) : ir_int(f->r, out.i);
 }
 
 static ir_id fold_constants(folder *f, const ir_node *n) {
-  if (n->nargs == 0 || n->op == IR_OP_PHI || n->op == IR_OP_SELECT) return 0;
+  if (n->nargs == 0 || n->op == IR_OP_PHI || n->op == IR_OP_SELECT)
+    return 0;
   for (unsigned k = 0; k < n->nargs; k++)
-    if (!is_konst(f, n, k)) return 0;
-  if (n->op == IR_OP_BIF || n->op == IR_OP_BIFX) return fold_builtin(f, n);
-  if (arg(f, n, 0)->op == IR_OP_REAL && n->op != IR_OP_FTOBITS) return fold_reals(f, n);
+    if (!is_konst(f, n, k))
+      return 0;
+  if (n->op == IR_OP_BIF || n->op == IR_OP_BIFX)
+    return fold_builtin(f, n);
+  if (arg(f, n, 0)->op == IR_OP_REAL && n->op != IR_OP_FTOBITS)
+    return fold_reals(f, n);
   ir_id folded = n->nargs == 2 && arg(f, n, 0)->op == IR_OP_INT ? fold_ints(f, n) : 0;
   return folded ? folded : fold_tests(f, n);
 }
@@ -207,8 +221,10 @@ static bool is(const folder *f, const ir_node *n, unsigned k, int64_t value) {
 static ir_id add_chain(folder *f, ir_id id, const ir_node *n) {
   const ir_node *x = arg(f, n, 0);
   int64_t c = konst(f, n, 1);
-  if (c == 0) return n->arg[0];
-  if (x->op != IR_OP_ADD || arg(f, x, 1)->op != IR_OP_INT) return 0;
+  if (c == 0)
+    return n->arg[0];
+  if (x->op != IR_OP_ADD || arg(f, x, 1)->op != IR_OP_INT)
+    return 0;
   int64_t sum = (int64_t)((uint64_t)konst(f, x, 1) + (uint64_t)c);
   return sum == 0 ? x->arg[0] : make(f, id, IR_OP_ADD, x->arg[0], ir_int(f->r, sum));
 }
@@ -219,11 +235,13 @@ static ir_id simple_int(folder *f, ir_id id, const ir_node *n) {
   case IR_OP_ADD:
     return is_konst(f, n, 1) ? add_chain(f, id, n) : 0;
   case IR_OP_SUB:
-    if (same) return ir_int(f->r, 0);
-    if (is(f, n, 1, 0)) return n->arg[0];
-    if (!is_konst(f, n, 1)) return 0;
-    return make(f, id, IR_OP_ADD, n->arg[0],
-                ir_int(f->r, (int64_t)(0 - (uint64_t)konst(f, n, 1))));
+    if (same)
+      return ir_int(f->r, 0);
+    if (is(f, n, 1, 0))
+      return n->arg[0];
+    if (!is_konst(f, n, 1))
+      return 0;
+    return make(f, id, IR_OP_ADD, n->arg[0], ir_int(f->r, (int64_t)(0 - (uint64_t)konst(f, n, 1))));
   case IR_OP_ADDN:
   case IR_OP_ADDX:
   case IR_OP_BOR:
@@ -257,9 +275,11 @@ static ir_id simple_int(folder *f, ir_id id, const ir_node *n) {
 /* A comparison with a bool made int: of the bool. */
 static ir_id compare_bool(folder *f, ir_id id, const ir_node *n) {
   const ir_node *x = arg(f, n, 0);
-  if (x->op != IR_OP_BTOI || !is_konst(f, n, 1)) return 0;
+  if (x->op != IR_OP_BTOI || !is_konst(f, n, 1))
+    return 0;
   int64_t c = konst(f, n, 1);
-  if (c != 0 && c != 1) return ir_bool(f->r, n->op == IR_OP_NE);
+  if (c != 0 && c != 1)
+    return ir_bool(f->r, n->op == IR_OP_NE);
   bool plain = (n->op == IR_OP_EQ) == (c == 1);
   return plain ? x->arg[0] : make(f, id, IR_OP_NOT, x->arg[0], 0);
 }
@@ -280,8 +300,10 @@ static ir_id simple_test(folder *f, ir_id id, const ir_node *n) {
     return same || is(f, n, 1, 0) ? ir_bool(f->r, false) : 0;
   case IR_OP_AND:
   case IR_OP_OR:
-    if (same) return n->arg[0];
-    if (!is_konst(f, n, 1)) return 0;
+    if (same)
+      return n->arg[0];
+    if (!is_konst(f, n, 1))
+      return 0;
     return (konst(f, n, 1) != 0) == (n->op == IR_OP_AND) ? n->arg[0] : n->arg[1];
   default:
     return 0;
@@ -315,7 +337,8 @@ static ir_id simple_other(folder *f, ir_id id, const ir_node *n) {
   const ir_node *x = n->nargs ? arg(f, n, 0) : NULL;
   switch ((int)n->op) {
   case IR_OP_SELECT:
-    if (ir_is_const(x)) return x->imm ? n->arg[1] : n->arg[2];
+    if (ir_is_const(x))
+      return x->imm ? n->arg[1] : n->arg[2];
     return n->arg[1] == n->arg[2] ? n->arg[1] : 0;
   case IR_OP_NOT:
     return invert(f, id, n);
@@ -364,8 +387,10 @@ static ir_id fold_node(folder *f, ir_id id) {
     n->arg[1] = x;
   }
   ir_id to = fold_constants(f, n);
-  if (to == 0 && n->nargs == 2) to = simple_int(f, id, n);
-  if (to == 0 && n->nargs == 2) to = simple_test(f, id, n);
+  if (to == 0 && n->nargs == 2)
+    to = simple_int(f, id, n);
+  if (to == 0 && n->nargs == 2)
+    to = simple_test(f, id, n);
   return to ? to : simple_other(f, id, n);
 }
 
@@ -373,8 +398,8 @@ static ir_id fold_node(folder *f, ir_id id) {
 static void fold_exits(folder *f) {
   for (uint32_t e = 0; e < f->r->nexits; e++) {
     ir_exit *x = &f->r->exits[e];
-    for (const ir_node *n = ir_at(f->r, x->work); x->work && n->op == IR_OP_ADD && is_konst(f, n, 1);
-         n = ir_at(f->r, x->work)) {
+    for (const ir_node *n = ir_at(f->r, x->work);
+         x->work && n->op == IR_OP_ADD && is_konst(f, n, 1); n = ir_at(f->r, x->work)) {
       x->more = (int64_t)((uint64_t)x->more + (uint64_t)konst(f, n, 1));
       x->work = n->arg[0];
     }
@@ -402,8 +427,10 @@ static void fold_block(folder *f, uint32_t block) {
 void ir_opt_fold(ir_region *r) {
   folder f = {.r = r};
   ir_cfg cfg;
-  if (!ir_find_cfg(r, &cfg) || !ir_rewrite_begin(&f.w, r)) return;
-  for (uint32_t i = 0; i < cfg.n; i++) fold_block(&f, cfg.order[i]);
+  if (!ir_find_cfg(r, &cfg) || !ir_rewrite_begin(&f.w, r))
+    return;
+  for (uint32_t i = 0; i < cfg.n; i++)
+    fold_block(&f, cfg.order[i]);
   ir_rewrite_end(&f.w);
   fold_exits(&f);
 }

@@ -10,7 +10,8 @@
 
 static bool fold_branch(ir_region *r, uint32_t block) {
   ir_block *b = &r->blocks[block];
-  if (b->last == 0 || ir_at(r, b->last)->op != IR_OP_BRANCH) return false;
+  if (b->last == 0 || ir_at(r, b->last)->op != IR_OP_BRANCH)
+    return false;
   ir_node *last = ir_at(r, b->last);
   const ir_node *cond = ir_at(r, last->arg[0]);
   if (cond->op == IR_OP_NOT) {
@@ -20,7 +21,8 @@ static bool fold_branch(ir_region *r, uint32_t block) {
     b->succ[1] = yes;
     return true;
   }
-  if (cond->op != IR_OP_BOOL && b->succ[0] != b->succ[1]) return false;
+  if (cond->op != IR_OP_BOOL && b->succ[0] != b->succ[1])
+    return false;
   uint32_t to = b->succ[cond->op == IR_OP_BOOL && cond->imm == 0];
   uint32_t other = b->succ[to == b->succ[0]];
   ir_block_drop_pred(r, other, block);
@@ -35,12 +37,15 @@ static bool fold_branch(ir_region *r, uint32_t block) {
 static bool fold_guard(ir_region *r, uint32_t block) {
   for (ir_id id = r->blocks[block].first; id; id = ir_at(r, id)->next) {
     ir_node *n = ir_at(r, id);
-    if (n->op != IR_OP_GUARD) continue;
+    if (n->op != IR_OP_GUARD)
+      continue;
     const ir_node *cond = ir_at(r, n->arg[0]);
-    if (cond->op != IR_OP_BOOL || cond->imm) continue;
+    if (cond->op != IR_OP_BOOL || cond->imm)
+      continue;
     uint32_t exit = n->exit;
     ir_block_open(r, block);
-    while (r->blocks[block].last != id) ir_node_remove(r, r->blocks[block].last);
+    while (r->blocks[block].last != id)
+      ir_node_remove(r, r->blocks[block].last);
     ir_node_remove(r, id);
     ir_end_leave(r, block, exit);
     return true;
@@ -54,11 +59,14 @@ static bool fold_guard(ir_region *r, uint32_t block) {
 static bool only_branches(const ir_region *r, uint32_t block, ir_id *phi) {
   const ir_block *b = &r->blocks[block];
   const ir_node *last = b->last ? ir_at(r, b->last) : NULL;
-  if (last == NULL || last->op != IR_OP_BRANCH || b->succ[0] == b->succ[1]) return false;
+  if (last == NULL || last->op != IR_OP_BRANCH || b->succ[0] == b->succ[1])
+    return false;
   *phi = last->arg[0];
-  if (ir_at(r, *phi)->op != IR_OP_PHI || ir_at(r, *phi)->block != block) return false;
+  if (ir_at(r, *phi)->op != IR_OP_PHI || ir_at(r, *phi)->block != block)
+    return false;
   for (ir_id id = b->first; id != b->last; id = ir_at(r, id)->next)
-    if (ir_at(r, id)->op != IR_OP_PHI) return false;
+    if (ir_at(r, id)->op != IR_OP_PHI)
+      return false;
   return true;
 }
 
@@ -70,17 +78,22 @@ static bool is_phi_of(const ir_region *r, ir_id id, uint32_t block) {
 static bool phis_stay(const ir_region *r, uint32_t block) {
   for (uint32_t e = 0; e < r->nexits; e++) {
     const ir_exit *x = &r->exits[e];
-    if (x->raised) continue;
-    if (is_phi_of(r, x->work, block)) return false;
+    if (x->raised)
+      continue;
+    if (is_phi_of(r, x->work, block))
+      return false;
     for (uint32_t s = 0; s < x->nslots; s++)
-      if (is_phi_of(r, x->slots[s].value, block)) return false;
+      if (is_phi_of(r, x->slots[s].value, block))
+        return false;
   }
   for (uint32_t b = 0; b < r->nblocks; b++)
     for (ir_id id = r->blocks[b].first; id; id = ir_at(r, id)->next) {
       const ir_node *n = ir_at(r, id);
       for (unsigned k = 0; k < n->nargs; k++) {
-        if (!is_phi_of(r, n->arg[k], block) || (b == block && n->op == IR_OP_BRANCH)) continue;
-        if (n->op != IR_OP_PHI || r->blocks[b].preds[k] != block) return false;
+        if (!is_phi_of(r, n->arg[k], block) || (b == block && n->op == IR_OP_BRANCH))
+          continue;
+        if (n->op != IR_OP_PHI || r->blocks[b].preds[k] != block)
+          return false;
       }
     }
   return true;
@@ -88,13 +101,15 @@ static bool phis_stay(const ir_region *r, uint32_t block) {
 
 static bool has_edge(const ir_region *r, uint32_t from, uint32_t to) {
   for (unsigned s = 0; s < ir_block_nsucc(r, &r->blocks[from]); s++)
-    if (r->blocks[from].succ[s] == to) return true;
+    if (r->blocks[from].succ[s] == to)
+      return true;
   return false;
 }
 
 static uint32_t pred_index(const ir_block *b, uint32_t pred) {
   uint32_t k = 0;
-  while (b->preds[k] != pred) k++;
+  while (b->preds[k] != pred)
+    k++;
   return k;
 }
 
@@ -105,15 +120,19 @@ static void lead_on(ir_region *r, uint32_t pred, uint32_t block, uint32_t to) {
        id = ir_at(r, id)->next) {
     ir_node *n = ir_at(r, id);
     ir_id value = n->arg[there];
-    if (is_phi_of(r, value, block)) value = ir_at(r, value)->arg[here];
+    if (is_phi_of(r, value, block))
+      value = ir_at(r, value)->arg[here];
     ir_id *arg = ir_alloc(r, n->nargs + 1u, sizeof *arg);
-    if (arg == NULL) return;
-    for (unsigned k = 0; k < n->nargs; k++) arg[k] = n->arg[k];
+    if (arg == NULL)
+      return;
+    for (unsigned k = 0; k < n->nargs; k++)
+      arg[k] = n->arg[k];
     arg[n->nargs++] = value;
     n->arg = arg;
   }
   for (unsigned s = 0; s < 2; s++)
-    if (r->blocks[pred].succ[s] == block) r->blocks[pred].succ[s] = to;
+    if (r->blocks[pred].succ[s] == block)
+      r->blocks[pred].succ[s] = to;
   ir_block_add_pred(r, to, pred);
   ir_block_drop_pred(r, block, pred);
 }
@@ -121,15 +140,19 @@ static void lead_on(ir_region *r, uint32_t pred, uint32_t block, uint32_t to) {
 static bool thread_block(ir_region *r, const ir_cfg *c, uint32_t block) {
   ir_id phi;
   uint32_t l = c->loop[block];
-  if (l != IR_NO_LOOP && c->loops[l].header == block) return false;
-  if (!only_branches(r, block, &phi) || !phis_stay(r, block)) return false;
+  if (l != IR_NO_LOOP && c->loops[l].header == block)
+    return false;
+  if (!only_branches(r, block, &phi) || !phis_stay(r, block))
+    return false;
   bool changed = false;
   for (uint32_t p = r->blocks[block].npreds; p-- > 0;) {
     const ir_node *value = ir_at(r, ir_at(r, phi)->arg[p]);
     uint32_t pred = r->blocks[block].preds[p];
-    if (value->op != IR_OP_BOOL) continue;
+    if (value->op != IR_OP_BOOL)
+      continue;
     uint32_t to = r->blocks[block].succ[value->imm == 0];
-    if (has_edge(r, pred, to) || to == block) continue;
+    if (has_edge(r, pred, to) || to == block)
+      continue;
     lead_on(r, pred, block, to);
     changed = true;
   }
@@ -142,12 +165,15 @@ static bool thread_block(ir_region *r, const ir_cfg *c, uint32_t block) {
 static bool skip_block(ir_region *r, uint32_t block) {
   ir_block *b = &r->blocks[block];
   uint32_t to = b->succ[0];
-  if (block == 0 || b->first == 0 || b->first != b->last || b->landing != IR_NO_EXIT) return false;
-  if (ir_at(r, b->last)->op != IR_OP_JUMP || to == block) return false;
+  if (block == 0 || b->first == 0 || b->first != b->last || b->landing != IR_NO_EXIT)
+    return false;
+  if (ir_at(r, b->last)->op != IR_OP_JUMP || to == block)
+    return false;
   bool changed = false;
   for (uint32_t p = b->npreds; p-- > 0;) {
     uint32_t pred = r->blocks[block].preds[p];
-    if (has_edge(r, pred, to) || r->blocks[pred].succ[0] == r->blocks[pred].succ[1]) continue;
+    if (has_edge(r, pred, to) || r->blocks[pred].succ[0] == r->blocks[pred].succ[1])
+      continue;
     lead_on(r, pred, block, to);
     changed = true;
   }
@@ -158,9 +184,11 @@ static bool skip_block(ir_region *r, uint32_t block) {
 static bool join_line(ir_region *r, uint32_t block) {
   ir_block *b = &r->blocks[block];
   uint32_t to = b->succ[0];
-  if (b->last == 0 || ir_at(r, b->last)->op != IR_OP_JUMP || r->blocks[to].npreds != 1) return false;
+  if (b->last == 0 || ir_at(r, b->last)->op != IR_OP_JUMP || r->blocks[to].npreds != 1)
+    return false;
   ir_block *next = &r->blocks[to];
-  if (to == block || (next->first && ir_at(r, next->first)->op == IR_OP_PHI)) return false;
+  if (to == block || (next->first && ir_at(r, next->first)->op == IR_OP_PHI))
+    return false;
   ir_node_remove(r, b->last);
   for (ir_id id = next->first; id;) {
     ir_id after = ir_at(r, id)->next;
@@ -170,12 +198,15 @@ static bool join_line(ir_region *r, uint32_t block) {
   }
   for (unsigned s = 0; s < 2; s++) {
     b->succ[s] = next->succ[s];
-    if (b->succ[s] == IR_NO_BLOCK) continue;
+    if (b->succ[s] == IR_NO_BLOCK)
+      continue;
     ir_block *after = &r->blocks[b->succ[s]];
     for (uint32_t p = 0; p < after->npreds; p++)
-      if (after->preds[p] == to) after->preds[p] = block;
+      if (after->preds[p] == to)
+        after->preds[p] = block;
   }
-  if (next->landing != IR_NO_EXIT) b->landing = next->landing;
+  if (next->landing != IR_NO_EXIT)
+    b->landing = next->landing;
   b->cold &= next->cold;
   next->first = next->last = 0;
   next->npreds = 0;
@@ -188,15 +219,20 @@ static bool join_line(ir_region *r, uint32_t block) {
 static bool tidy(ir_region *r) {
   bool changed = false;
   for (uint32_t b = 0; b < r->nblocks; b++) {
-    if (r->blocks[b].gone) continue;
-    if (fold_branch(r, b)) changed = true;
-    if (fold_guard(r, b)) changed = true;
+    if (r->blocks[b].gone)
+      continue;
+    if (fold_branch(r, b))
+      changed = true;
+    if (fold_guard(r, b))
+      changed = true;
   }
   ir_blocks_sweep(r);
   ir_opt_phi(r);
   for (uint32_t b = 0; b < r->nblocks; b++) {
-    if (r->blocks[b].gone) continue;
-    while (join_line(r, b)) changed = true;
+    if (r->blocks[b].gone)
+      continue;
+    while (join_line(r, b))
+      changed = true;
     changed |= skip_block(r, b);
   }
   ir_blocks_sweep(r);
@@ -208,9 +244,12 @@ void ir_opt_fuse(ir_region *r) {
   bool changed = true;
   while (changed && !r->failed) {
     changed = tidy(r);
-    if (!ir_find_cfg(r, &c)) return;
-    for (uint32_t i = 0; i < c.n && !changed; i++) changed = thread_block(r, &c, c.order[i]);
-    if (changed) ir_blocks_sweep(r);
+    if (!ir_find_cfg(r, &c))
+      return;
+    for (uint32_t i = 0; i < c.n && !changed; i++)
+      changed = thread_block(r, &c, c.order[i]);
+    if (changed)
+      ir_blocks_sweep(r);
   }
   ir_opt_phi(r);
 }

@@ -59,13 +59,16 @@ static uint32_t chain_of(const condition *c) {
 }
 
 static bool same_condition(const condition *a, const condition *b) {
-  if (a->op != b->op) return false;
-  if (a->x == b->x && a->y == b->y) return true;
+  if (a->op != b->op)
+    return false;
+  if (a->x == b->x && a->y == b->y)
+    return true;
   return a->op == IR_OP_EQ && a->x == b->y && a->y == b->x;
 }
 
 static void learn(guards *g, ir_id cond, bool truth, uint32_t block) {
-  if (g->nfacts == g->cap || ir_is_const(ir_at(g->r, cond))) return;
+  if (g->nfacts == g->cap || ir_is_const(ir_at(g->r, cond)))
+    return;
   condition c = condition_of(g->r, cond);
   uint32_t *head = &g->head[chain_of(&c)];
   c.negated ^= !truth;
@@ -88,10 +91,12 @@ static int known(const guards *g, ir_id cond, uint32_t block) {
 static void settle_args(guards *g, ir_node *n) {
   for (unsigned k = 0; k < n->nargs; k++) {
     const ir_node *x = ir_at(g->r, n->arg[k]);
-    if (x->type != IR_B1 || ir_is_const(x)) continue;
+    if (x->type != IR_B1 || ir_is_const(x))
+      continue;
     uint32_t block = n->op == IR_OP_PHI ? g->r->blocks[n->block].preds[k] : n->block;
     int truth = known(g, n->arg[k], block);
-    if (truth >= 0) n->arg[k] = ir_bool(g->r, truth != 0);
+    if (truth >= 0)
+      n->arg[k] = ir_bool(g->r, truth != 0);
   }
 }
 
@@ -99,7 +104,8 @@ static bool is_shape_known(const guards *g, ir_id id) {
   const ir_node *n = ir_at(g->r, id);
   for (uint32_t i = 0; i < g->cfg.n && g->cfg.place[n->block] >= i; i++) {
     uint32_t b = g->cfg.order[i];
-    if (!ir_dominates(&g->cfg, b, n->block)) continue;
+    if (!ir_dominates(&g->cfg, b, n->block))
+      continue;
     for (ir_id at = g->r->blocks[b].first; at && at != id; at = ir_at(g->r, at)->next)
       if (ir_at(g->r, at)->op == IR_OP_GSHAPE && ir_same(ir_at(g->r, at), n) &&
           g->mem.version[at] == g->mem.version[id])
@@ -119,11 +125,14 @@ static void walk_block(guards *g, uint32_t block) {
   for (ir_id id = g->r->blocks[block].first; id && !g->r->failed;) {
     ir_node *n = ir_at(g->r, id);
     ir_id next = n->next;
-    if (n->op != IR_OP_PHI) settle_args(g, n);
+    if (n->op != IR_OP_PHI)
+      settle_args(g, n);
     if (n->op == IR_OP_GUARD) {
       const ir_node *c = ir_at(g->r, n->arg[0]);
-      if (ir_is_const(c) && c->imm) ir_node_remove(g->r, id);
-      else learn(g, n->arg[0], true, block);
+      if (ir_is_const(c) && c->imm)
+        ir_node_remove(g->r, id);
+      else
+        learn(g, n->arg[0], true, block);
     } else if (n->op == IR_OP_GSHAPE && is_shape_known(g, id)) {
       ir_node_remove(g->r, id);
     }
@@ -135,13 +144,16 @@ static void walk_block(guards *g, uint32_t block) {
 static void settle_phis(guards *g) {
   for (uint32_t i = 0; i < g->cfg.n; i++)
     for (ir_id id = g->r->blocks[g->cfg.order[i]].first; id; id = ir_at(g->r, id)->next)
-      if (ir_at(g->r, id)->op == IR_OP_PHI) settle_args(g, ir_at(g->r, id));
+      if (ir_at(g->r, id)->op == IR_OP_PHI)
+        settle_args(g, ir_at(g->r, id));
 }
 
 void ir_opt_guard(ir_region *r) {
   guards g = {.r = r, .cap = r->nnodes + r->nblocks};
   g.facts = ir_alloc(r, g.cap, sizeof *g.facts);
-  if (r->failed || !ir_find_cfg(r, &g.cfg) || !ir_find_memory(r, &g.cfg, &g.mem)) return;
-  for (uint32_t i = 0; i < g.cfg.n; i++) walk_block(&g, g.cfg.order[i]);
+  if (r->failed || !ir_find_cfg(r, &g.cfg) || !ir_find_memory(r, &g.cfg, &g.mem))
+    return;
+  for (uint32_t i = 0; i < g.cfg.n; i++)
+    walk_block(&g, g.cfg.order[i]);
   settle_phis(&g);
 }

@@ -16,10 +16,13 @@ typedef struct {
 } numbering;
 
 static bool takes_part(const ir_node *n) {
-  if (ir_is_const(n)) return false;
+  if (ir_is_const(n))
+    return false;
   unsigned effects = ir_facts_of(n)->effects;
-  if (n->op == IR_OP_PHI) return true;
-  if (effects == IR_PURE) return true;
+  if (n->op == IR_OP_PHI)
+    return true;
+  if (effects == IR_PURE)
+    return true;
   return effects == IR_EXITS && n->op != IR_OP_POLL && n->op != IR_OP_GSHAPE;
 }
 
@@ -28,7 +31,8 @@ static ir_id find_equal(const numbering *g, ir_id id) {
   const ir_node *n = ir_at(g->r, id);
   for (ir_id at = g->table[ir_hash(n) & g->mask]; at; at = g->chain[at]) {
     const ir_node *m = ir_at(g->r, at);
-    if (!ir_same(n, m)) continue;
+    if (!ir_same(n, m))
+      continue;
     if (n->op == IR_OP_PHI ? n->block == m->block : ir_dominates(&g->cfg, m->block, n->block))
       return at;
   }
@@ -57,10 +61,13 @@ static void number_block(numbering *g, uint32_t block) {
 
 void ir_opt_gvn(ir_region *r) {
   numbering g = {.r = r, .mask = 63};
-  while (g.mask < r->nnodes) g.mask = g.mask * 2 + 1;
+  while (g.mask < r->nnodes)
+    g.mask = g.mask * 2 + 1;
   g.table = ir_alloc(r, (size_t)g.mask + 1, sizeof *g.table);
   g.chain = ir_alloc(r, r->nnodes, sizeof *g.chain);
-  if (r->failed || !ir_find_cfg(r, &g.cfg) || !ir_rewrite_begin(&g.w, r)) return;
-  for (uint32_t i = 0; i < g.cfg.n; i++) number_block(&g, g.cfg.order[i]);
+  if (r->failed || !ir_find_cfg(r, &g.cfg) || !ir_rewrite_begin(&g.w, r))
+    return;
+  for (uint32_t i = 0; i < g.cfg.n; i++)
+    number_block(&g, g.cfg.order[i]);
   ir_rewrite_end(&g.w);
 }

@@ -33,7 +33,9 @@ ir_region *ir_region_new(ls_mem *mem); /* with block 0; NULL: no memory */
 void *ir_alloc(ir_region *r, size_t count, size_t size);
 const char *ir_copy_name(ir_region *r, const char *name, size_t len);
 
-static inline const ir_facts_of_op *ir_facts_of(const ir_node *n) { return ir_op_read((ir_op)n->op); }
+static inline const ir_facts_of_op *ir_facts_of(const ir_node *n) {
+  return ir_op_read((ir_op)n->op);
+}
 static inline bool ir_has_effect(const ir_node *n, unsigned effects) {
   return (ir_facts_of(n)->effects & effects) != 0;
 }
@@ -78,6 +80,8 @@ void ir_end_leave(ir_region *r, uint32_t block, uint32_t exit);
 void ir_block_open(ir_region *r, uint32_t block);
 /* A new block on the edge; phis keep their arguments. */
 uint32_t ir_edge_split(ir_region *r, uint32_t from, unsigned succ);
+/* What comes after a node becomes a block of its own, which is returned; the first is open. */
+uint32_t ir_block_split(ir_region *r, ir_id after);
 /* Empties and removes blocks that cannot be reached. */
 void ir_blocks_sweep(ir_region *r);
 

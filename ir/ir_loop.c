@@ -20,7 +20,8 @@ typedef struct {
 
 static bool args_outside(const mover *m, const ir_node *n) {
   for (unsigned k = 0; k < n->nargs; k++)
-    if (ir_in_loop(&m->cfg, ir_at(m->r, n->arg[k])->block, m->loop)) return false;
+    if (ir_in_loop(&m->cfg, ir_at(m->r, n->arg[k])->block, m->loop))
+      return false;
   return true;
 }
 
@@ -39,19 +40,24 @@ static bool is_written(const mover *m, const ir_node *n) {
 
 /* Divisions trap where a check in the loop keeps them from it. */
 static bool may_run_early(const ir_region *r, const ir_node *n) {
-  if (n->op != IR_OP_DIV && n->op != IR_OP_REM) return true;
+  if (n->op != IR_OP_DIV && n->op != IR_OP_REM)
+    return true;
   return ir_at(r, n->arg[1])->op == IR_OP_INT;
 }
 
 static bool may_move(const mover *m, const ir_node *n) {
   unsigned effects = ir_facts_of(n)->effects;
   const ir_loop *l = &m->cfg.loops[m->loop];
-  if (ir_is_const(n) || !args_outside(m, n)) return false;
-  if (effects == IR_PURE) return may_run_early(m->r, n) && !m->r->blocks[n->block].cold;
+  if (ir_is_const(n) || !args_outside(m, n))
+    return false;
+  if (effects == IR_PURE)
+    return may_run_early(m->r, n) && !m->r->blocks[n->block].cold;
   if (effects == IR_HEADER)
     return !is_written(m, n) && (n->op != IR_OP_FIND || every_round(m, n->block));
-  if (effects == IR_LOAD) return !is_written(m, n) && n->block == l->header && !m->protected;
-  if (effects != IR_EXITS || n->op == IR_OP_POLL) return false;
+  if (effects == IR_LOAD)
+    return !is_written(m, n) && n->block == l->header && !m->protected;
+  if (effects != IR_EXITS || n->op == IR_OP_POLL)
+    return false;
   return m->r->blocks[l->before].landing != IR_NO_EXIT && !is_written(m, n) &&
          every_round(m, n->block);
 }
@@ -61,39 +67,51 @@ static void move(mover *m, ir_id id) {
   ir_block *before = &m->r->blocks[m->cfg.loops[m->loop].before];
   ir_node_take(m->r, id);
   ir_node_put_before(m->r, before->last, id);
-  if (n->exit != IR_NO_EXIT) n->exit = before->landing;
-  if (n->op == IR_OP_ADDN) n->op = IR_OP_ADD;
-  if (n->op == IR_OP_SUBN) n->op = IR_OP_SUB;
-  if (n->op == IR_OP_MULN) n->op = IR_OP_MUL;
+  if (n->exit != IR_NO_EXIT)
+    n->exit = before->landing;
+  if (n->op == IR_OP_ADDN)
+    n->op = IR_OP_ADD;
+  if (n->op == IR_OP_SUBN)
+    n->op = IR_OP_SUB;
+  if (n->op == IR_OP_MULN)
+    n->op = IR_OP_MUL;
 }
 
 static void find_written(mover *m) {
-  for (uint32_t k = 0; k < m->mem.nclasses; k++) m->written[k] = 0;
+  for (uint32_t k = 0; k < m->mem.nclasses; k++)
+    m->written[k] = 0;
   for (uint32_t i = 0; i < m->cfg.n; i++) {
     uint32_t b = m->cfg.order[i];
-    if (!ir_in_loop(&m->cfg, b, m->loop)) continue;
+    if (!ir_in_loop(&m->cfg, b, m->loop))
+      continue;
     for (ir_id id = m->r->blocks[b].first; id; id = ir_at(m->r, id)->next) {
       const ir_node *n = ir_at(m->r, id);
-      if (!ir_has_effect(n, IR_STORE | IR_CALLS)) continue;
+      if (!ir_has_effect(n, IR_STORE | IR_CALLS))
+        continue;
       for (uint32_t k = 0; k < m->mem.nclasses; k++)
-        if (!m->written[k]) m->written[k] = ir_may_write(m->r, &m->mem, n, k);
+        if (!m->written[k])
+          m->written[k] = ir_may_write(m->r, &m->mem, n, k);
     }
   }
 }
 
 static void move_out(mover *m) {
   const ir_loop *l = &m->cfg.loops[m->loop];
-  if (l->before == IR_NO_BLOCK) return;
+  if (l->before == IR_NO_BLOCK)
+    return;
   find_written(m);
   for (uint32_t i = m->cfg.place[l->header]; i < m->cfg.n; i++) {
     uint32_t b = m->cfg.order[i];
-    if (!ir_in_loop(&m->cfg, b, m->loop)) continue;
+    if (!ir_in_loop(&m->cfg, b, m->loop))
+      continue;
     m->protected = false;
     for (ir_id id = m->r->blocks[b].first; id;) {
       const ir_node *n = ir_at(m->r, id);
       ir_id next = n->next;
-      if (may_move(m, n)) move(m, id);
-      else if (ir_has_effect(n, IR_EXITS) && n->op != IR_OP_POLL) m->protected = true;
+      if (may_move(m, n))
+        move(m, id);
+      else if (ir_has_effect(n, IR_EXITS) && n->op != IR_OP_POLL)
+        m->protected = true;
       id = next;
     }
   }
@@ -101,8 +119,11 @@ static void move_out(mover *m) {
 
 void ir_opt_loop(ir_region *r) {
   mover m = {.r = r};
-  if (!ir_find_cfg(r, &m.cfg) || !ir_find_memory(r, &m.cfg, &m.mem)) return;
+  if (!ir_find_cfg(r, &m.cfg) || !ir_find_memory(r, &m.cfg, &m.mem))
+    return;
   m.written = ir_alloc(r, m.mem.nclasses, 1);
-  if (r->failed) return;
-  for (m.loop = m.cfg.nloops; m.loop-- > 0;) move_out(&m);
+  if (r->failed)
+    return;
+  for (m.loop = m.cfg.nloops; m.loop-- > 0;)
+    move_out(&m);
 }

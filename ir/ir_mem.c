@@ -22,20 +22,24 @@ static uint32_t slot_of(const forwarder *f, uint32_t version) {
 static ir_id stored_value(const forwarder *f, const ir_node *load, const ir_node *store) {
   switch ((int)store->op) {
   case IR_OP_CELLSET:
-    if (load->op != IR_OP_CELL || load->width != store->width) return 0;
+    if (load->op != IR_OP_CELL || load->width != store->width)
+      return 0;
     break;
   case IR_OP_CELLFSET:
-    if (load->op != IR_OP_CELLF) return 0;
+    if (load->op != IR_OP_CELLF)
+      return 0;
     break;
   case IR_OP_BITSET:
-    if (load->op != IR_OP_BIT) return 0;
+    if (load->op != IR_OP_BIT)
+      return 0;
     break;
   case IR_OP_COUNTSET:
     return load->op == IR_OP_COUNT ? store->arg[0] : 0;
   default:
     return 0;
   }
-  if (load->arg[0] != store->arg[0] || load->arg[1] != store->arg[1]) return 0;
+  if (load->arg[0] != store->arg[0] || load->arg[1] != store->arg[1])
+    return 0;
   return store->op == IR_OP_BITSET ? ir_bool(f->r, true) : store->arg[2];
 }
 
@@ -44,10 +48,13 @@ static ir_id find_known(const forwarder *f, ir_id id) {
   uint32_t version = f->mem.version[id];
   for (ir_id at = f->table[slot_of(f, version)]; at; at = f->chain[at]) {
     const ir_node *m = ir_at(f->r, at);
-    if (f->mem.version[at] != version || !ir_dominates(&f->cfg, m->block, n->block)) continue;
-    if (ir_same(n, m)) return at;
+    if (f->mem.version[at] != version || !ir_dominates(&f->cfg, m->block, n->block))
+      continue;
+    if (ir_same(n, m))
+      return at;
     ir_id value = stored_value(f, n, m);
-    if (value) return value;
+    if (value)
+      return value;
   }
   return 0;
 }
@@ -59,7 +66,8 @@ static void forward_block(forwarder *f, uint32_t block) {
     ir_rewrite_args(&f->w, n);
     if (id < f->w.n && f->mem.version[id]) {
       bool load = ir_has_effect(n, IR_HEADER | IR_LOAD);
-      if (load) known = find_known(f, id);
+      if (load)
+        known = find_known(f, id);
       if (known) {
         ir_rewrite_set(&f->w, id, known);
         ir_node_remove(f->r, id);
@@ -75,11 +83,15 @@ static void forward_block(forwarder *f, uint32_t block) {
 
 void ir_opt_mem(ir_region *r) {
   forwarder f = {.r = r, .mask = 63};
-  while (f.mask < r->nnodes) f.mask = f.mask * 2 + 1;
+  while (f.mask < r->nnodes)
+    f.mask = f.mask * 2 + 1;
   f.table = ir_alloc(r, (size_t)f.mask + 1, sizeof *f.table);
   f.chain = ir_alloc(r, r->nnodes, sizeof *f.chain);
-  if (r->failed || !ir_find_cfg(r, &f.cfg) || !ir_find_memory(r, &f.cfg, &f.mem)) return;
-  if (!ir_rewrite_begin(&f.w, r)) return;
-  for (uint32_t i = 0; i < f.cfg.n; i++) forward_block(&f, f.cfg.order[i]);
+  if (r->failed || !ir_find_cfg(r, &f.cfg) || !ir_find_memory(r, &f.cfg, &f.mem))
+    return;
+  if (!ir_rewrite_begin(&f.w, r))
+    return;
+  for (uint32_t i = 0; i < f.cfg.n; i++)
+    forward_block(&f, f.cfg.order[i]);
   ir_rewrite_end(&f.w);
 }

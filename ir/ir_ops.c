@@ -30,16 +30,10 @@ enum {
 };
 
 #define ROW(id, name, args, meaning, result, attributes, effects, reads, writes)                   \
-  {id,                                                                                             \
-   name,                                                                                           \
-   args,                                                                                           \
-   meaning,                                                                                        \
-   (result) < 0 ? IR_NONE : (ir_type)(result),                                                     \
-   (result) < 0,                                                                                   \
-   attributes,                                                                                     \
-   effects,                                                                                        \
-   reads,                                                                                          \
-   writes}
+  {                                                                                                \
+    id, name, args, meaning, (result) < 0 ? IR_NONE : (ir_type)(result), (result) < 0, attributes, \
+        effects, reads, writes                                                                     \
+  }
 
 static const ir_facts_of_op ops[IR_NOPS] = {
 #define IR(id, name, args, type, attributes, reads, writes, effects, meaning)                      \
@@ -51,11 +45,13 @@ static const ir_facts_of_op ops[IR_NOPS] = {
 
 static const struct {
   const char *name, *meaning;
-} exits[IR_NEXITS] = {
+} exits[IR_NEXITS] =
+    {
 #define EXIT(id, name, meaning) {name, meaning},
 #include "ir/ir_exits.def"
 #undef EXIT
-}, refusals[IR_NREFUSALS] = {
+},
+  refusals[IR_NREFUSALS] = {
 #define REFUSAL(id, name, meaning) {name, meaning},
 #include "ir/ir_refusals.def"
 #undef REFUSAL
@@ -84,7 +80,8 @@ bool ir_same(const ir_node *x, const ir_node *y) {
       x->width != y->width || x->imm != y->imm || x->nargs != y->nargs)
     return false;
   for (unsigned i = 0; i < x->nargs; i++)
-    if (x->arg[i] != y->arg[i]) return false;
+    if (x->arg[i] != y->arg[i])
+      return false;
   return true;
 }
 

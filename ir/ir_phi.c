@@ -7,8 +7,10 @@ static ir_id only_value(ir_rewrite *w, ir_id phi) {
   ir_id only = 0;
   for (unsigned k = 0; k < n->nargs; k++) {
     ir_id value = ir_rewrite_find(w, n->arg[k]);
-    if (value == phi || value == only) continue;
-    if (only) return 0;
+    if (value == phi || value == only)
+      continue;
+    if (only)
+      return 0;
     only = value;
   }
   return only;
@@ -33,7 +35,8 @@ static bool drop_phis(ir_rewrite *w) {
 
 void ir_opt_phi(ir_region *r) {
   ir_rewrite w;
-  if (!ir_rewrite_begin(&w, r)) return;
+  if (!ir_rewrite_begin(&w, r))
+    return;
   while (drop_phis(&w)) {
   }
   ir_rewrite_end(&w);

@@ -27,20 +27,25 @@ static ir_bounds both(ir_bounds a, ir_bounds b) {
 
 /* x when x < y (or x <= y) holds. */
 static ir_bounds below(ir_bounds x, ir_bounds y, bool or_equal) {
-  if (is_nothing(y)) return x;
-  if (!or_equal && y.hi == INT64_MIN) return NOTHING;
+  if (is_nothing(y))
+    return x;
+  if (!or_equal && y.hi == INT64_MIN)
+    return NOTHING;
   return both(x, (ir_bounds){INT64_MIN, or_equal ? y.hi : y.hi - 1});
 }
 
 static ir_bounds above(ir_bounds x, ir_bounds y, bool or_equal) {
-  if (is_nothing(y)) return x;
-  if (!or_equal && y.lo == INT64_MAX) return NOTHING;
+  if (is_nothing(y))
+    return x;
+  if (!or_equal && y.lo == INT64_MAX)
+    return NOTHING;
   return both(x, (ir_bounds){or_equal ? y.lo : y.lo + 1, INT64_MAX});
 }
 
 /* Unsigned: where y is not negative, x below it is not either. */
 static ir_bounds below_unsigned(ir_bounds x, ir_bounds y, bool or_equal) {
-  if (y.lo < 0) return x;
+  if (y.lo < 0)
+    return x;
   return both(below(x, y, or_equal), (ir_bounds){0, INT64_MAX});
 }
 
@@ -49,9 +54,12 @@ static ir_bounds above_unsigned(ir_bounds x, ir_bounds y, bool or_equal) {
 }
 
 static ir_bounds not_equal(ir_bounds x, ir_bounds y) {
-  if (y.lo != y.hi || is_nothing(x)) return x;
-  if (x.lo == y.lo && x.lo != INT64_MAX) x.lo++;
-  if (x.hi == y.lo && x.hi != INT64_MIN) x.hi--;
+  if (y.lo != y.hi || is_nothing(x))
+    return x;
+  if (x.lo == y.lo && x.lo != INT64_MAX)
+    x.lo++;
+  if (x.hi == y.lo && x.hi != INT64_MIN)
+    x.hi--;
   return x;
 }
 
@@ -83,7 +91,8 @@ static ir_bounds apply(const ir_ranges *g, ir_id value, ir_id cond, bool truth, 
     truth = !truth;
     n = ir_at(g->r, n->arg[0]);
   }
-  if (n->op < IR_OP_EQ || n->op > IR_OP_ULE) return x;
+  if (n->op < IR_OP_EQ || n->op > IR_OP_ULE)
+    return x;
   bool first = n->arg[0] == value;
   return compared((ir_op)n->op, truth, first, x, g->of[n->arg[first ? 1 : 0]]);
 }
@@ -94,7 +103,8 @@ static ir_bounds refine(const ir_ranges *g, ir_id value, uint32_t block, uint32_
   for (uint32_t at = g->head[value]; at && n < MAX_FACTS; at = g->facts[at - 1].next) {
     const ir_range_fact *f = &g->facts[at - 1];
     bool holds = f->block == block ? f->place < place : ir_dominates(g->cfg, f->block, block);
-    if (!holds) continue;
+    if (!holds)
+      continue;
     x = apply(g, value, f->cond, f->truth, x);
     n++;
   }
@@ -110,7 +120,8 @@ ir_bounds ir_bounds_after(const ir_ranges *g, ir_id value, uint32_t block) {
 }
 
 static void learn_about(ir_ranges *g, ir_id value, ir_range_fact f) {
-  if (g->nfacts == g->cap || ir_is_const(ir_at(g->r, value))) return;
+  if (g->nfacts == g->cap || ir_is_const(ir_at(g->r, value)))
+    return;
   f.next = g->head[value];
   g->facts[g->nfacts] = f;
   g->head[value] = ++g->nfacts;
@@ -118,8 +129,10 @@ static void learn_about(ir_ranges *g, ir_id value, ir_range_fact f) {
 
 static void learn(ir_ranges *g, ir_id cond, bool truth, uint32_t block, uint32_t place) {
   const ir_node *n = ir_at(g->r, cond);
-  while (n->op == IR_OP_NOT) n = ir_at(g->r, n->arg[0]);
-  if (n->op < IR_OP_EQ || n->op > IR_OP_ULE) return;
+  while (n->op == IR_OP_NOT)
+    n = ir_at(g->r, n->arg[0]);
+  if (n->op < IR_OP_EQ || n->op > IR_OP_ULE)
+    return;
   for (unsigned k = 0; k < 2; k++)
     learn_about(g, n->arg[k], (ir_range_fact){cond, truth, block, place, 0});
 }
@@ -137,7 +150,8 @@ static void find_facts(ir_ranges *g) {
     }
     for (ir_id id = b->first; id; id = ir_at(r, id)->next) {
       g->place[id] = ++place;
-      if (ir_at(r, id)->op == IR_OP_GUARD) learn(g, ir_at(r, id)->arg[0], true, block, place);
+      if (ir_at(r, id)->op == IR_OP_GUARD)
+        learn(g, ir_at(r, id)->arg[0], true, block, place);
     }
   }
 }
@@ -147,7 +161,8 @@ static void find_facts(ir_ranges *g) {
 typedef __int128 wide;
 
 static ir_bounds clamp(wide lo, wide hi) {
-  ir_bounds b = {lo < INT64_MIN ? INT64_MIN : (int64_t)lo, hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
+  ir_bounds b = {lo < INT64_MIN ? INT64_MIN : (int64_t)lo,
+                 hi > INT64_MAX ? INT64_MAX : (int64_t)hi};
   return b;
 }
 
@@ -157,8 +172,10 @@ static void product(ir_bounds x, ir_bounds y, wide *lo, wide *hi) {
   wide p[4] = {(wide)x.lo * y.lo, (wide)x.lo * y.hi, (wide)x.hi * y.lo, (wide)x.hi * y.hi};
   *lo = *hi = p[0];
   for (unsigned k = 1; k < 4; k++) {
-    if (p[k] < *lo) *lo = p[k];
-    if (p[k] > *hi) *hi = p[k];
+    if (p[k] < *lo)
+      *lo = p[k];
+    if (p[k] > *hi)
+      *hi = p[k];
   }
 }
 
@@ -178,15 +195,18 @@ static ir_bounds sum_or_product(ir_op op, ir_bounds x, ir_bounds y) {
 }
 
 static ir_bounds quotient(ir_bounds x, ir_bounds y) {
-  if (y.lo < 1) return FULL;
+  if (y.lo < 1)
+    return FULL;
   int64_t lo = x.lo < 0 ? x.lo / y.lo : x.lo / y.hi, hi = x.hi < 0 ? x.hi / y.hi : x.hi / y.lo;
   return (ir_bounds){lo, hi};
 }
 
 static ir_bounds remainder_of(ir_bounds x, ir_bounds y) {
-  if (y.lo == INT64_MIN) return FULL;
+  if (y.lo == INT64_MIN)
+    return FULL;
   int64_t far = most(y.lo < 0 ? -y.lo : y.lo, y.hi < 0 ? -y.hi : y.hi) - 1;
-  if (far < 0) far = 0;
+  if (far < 0)
+    far = 0;
   ir_bounds b = {x.lo >= 0 ? 0 : most(-far, x.lo), x.hi <= 0 ? 0 : least(far, x.hi)};
   return b;
 }
@@ -198,14 +218,17 @@ static int64_t ones(int64_t v) {
 
 static ir_bounds bits(ir_op op, ir_bounds x, ir_bounds y) {
   if (op == IR_OP_BAND) {
-    if (x.lo < 0 && y.lo < 0) return FULL;
+    if (x.lo < 0 && y.lo < 0)
+      return FULL;
     return (ir_bounds){0, x.lo < 0 ? y.hi : y.lo < 0 ? x.hi : least(x.hi, y.hi)};
   }
   if (op == IR_OP_BOR)
     return x.lo >= 0 && y.lo >= 0 ? (ir_bounds){most(x.lo, y.lo), ones(x.hi | y.hi)} : FULL;
-  if (y.lo != y.hi || y.lo < 0 || y.lo > 63) return FULL;
+  if (y.lo != y.hi || y.lo < 0 || y.lo > 63)
+    return FULL;
   if (op == IR_OP_SHR) {
-    if (x.lo >= 0) return (ir_bounds){x.lo >> y.lo, x.hi >> y.lo};
+    if (x.lo >= 0)
+      return (ir_bounds){x.lo >> y.lo, x.hi >> y.lo};
     return y.lo ? (ir_bounds){0, (int64_t)(UINT64_MAX >> y.lo)} : x;
   }
   wide lo = (wide)x.lo * ((wide)1 << y.lo), hi = (wide)x.hi * ((wide)1 << y.lo);
@@ -214,9 +237,12 @@ static ir_bounds bits(ir_op op, ir_bounds x, ir_bounds y) {
 
 static ir_bounds of_cell(const ir_region *r, const ir_node *n) {
   ls_type type = (ls_type)r->lists[n->list].types[n->col];
-  if (n->width < 3) return (ir_bounds){0, (INT64_C(1) << (8u << n->width)) - 1};
-  if (type == LS_DATE) return (ir_bounds){0, LS_DATE_MAX};
-  if (type == LS_TEXT) return (ir_bounds){0, UINT32_MAX};
+  if (n->width < 3)
+    return (ir_bounds){0, (INT64_C(1) << (8u << n->width)) - 1};
+  if (type == LS_DATE)
+    return (ir_bounds){0, LS_DATE_MAX};
+  if (type == LS_TEXT)
+    return (ir_bounds){0, UINT32_MAX};
   return type == LS_BOOL ? (ir_bounds){0, 1} : FULL;
 }
 
@@ -271,13 +297,15 @@ static ir_bounds of_phi(const ir_ranges *g, const ir_node *n) {
       if (c->nargs == 2 && (c->arg[0] == n->arg[k] || c->arg[1] == n->arg[k]))
         y = apply(g, n->arg[k], last->arg[0], up->succ[0] == n->block, y);
     }
-    if (!is_nothing(y)) x = either(x, y);
+    if (!is_nothing(y))
+      x = either(x, y);
   }
   return x;
 }
 
 static ir_bounds of_two(ir_op op, ir_bounds x, ir_bounds y) {
-  if (is_nothing(x) || is_nothing(y)) return NOTHING;
+  if (is_nothing(x) || is_nothing(y))
+    return NOTHING;
   switch (op) {
   case IR_OP_DIV:
   case IR_OP_DIVX:
@@ -290,7 +318,8 @@ static ir_bounds of_two(ir_op op, ir_bounds x, ir_bounds y) {
   case IR_OP_MAX:
     return (ir_bounds){most(x.lo, y.lo), most(x.hi, y.hi)};
   case IR_OP_UMIN:
-    if (x.lo >= 0 && y.lo >= 0) return (ir_bounds){least(x.lo, y.lo), least(x.hi, y.hi)};
+    if (x.lo >= 0 && y.lo >= 0)
+      return (ir_bounds){least(x.lo, y.lo), least(x.hi, y.hi)};
     return x.lo >= 0 || y.lo >= 0 ? (ir_bounds){0, x.lo >= 0 ? x.hi : y.hi} : FULL;
   case IR_OP_DADDX:
     return (ir_bounds){0, LS_DATE_MAX};
@@ -321,10 +350,11 @@ static ir_bounds of_search(const ir_ranges *g, ir_id id, const ir_node *n) {
 static ir_bounds of_select(const ir_ranges *g, ir_id id, const ir_node *n) {
   const ir_node *c = ir_at(g->r, n->arg[0]), *d = ir_at(g->r, n->arg[1]);
   ir_bounds x = ir_bounds_at(g, n->arg[1], id);
-  if (c->op == IR_OP_ULT && (d->op == IR_OP_SUB || d->op == IR_OP_SUBN) &&
-      d->arg[0] == c->arg[1] && d->arg[1] == c->arg[0]) {
+  if (c->op == IR_OP_ULT && (d->op == IR_OP_SUB || d->op == IR_OP_SUBN) && d->arg[0] == c->arg[1] &&
+      d->arg[1] == c->arg[0]) {
     ir_bounds y = ir_bounds_at(g, c->arg[1], id);
-    if (y.lo >= 0) x = both(x, (ir_bounds){0, y.hi});
+    if (y.lo >= 0)
+      x = both(x, (ir_bounds){0, y.hi});
   }
   return either(x, ir_bounds_at(g, n->arg[2], id));
 }
@@ -359,10 +389,13 @@ static ir_bounds of_node(const ir_ranges *g, ir_id id) {
 /* ---- rounds */
 
 static ir_bounds widen(ir_bounds old, ir_bounds now, unsigned round) {
-  if (round < 3 || is_nothing(old)) return now;
+  if (round < 3 || is_nothing(old))
+    return now;
   bool far = round > 5;
-  if (now.lo < old.lo) now.lo = !far && now.lo >= 0 ? 0 : INT64_MIN;
-  if (now.hi > old.hi) now.hi = !far && now.hi <= UINT32_MAX ? UINT32_MAX : INT64_MAX;
+  if (now.lo < old.lo)
+    now.lo = !far && now.lo >= 0 ? 0 : INT64_MIN;
+  if (now.hi > old.hi)
+    now.hi = !far && now.hi <= UINT32_MAX ? UINT32_MAX : INT64_MAX;
   return now;
 }
 
@@ -371,10 +404,13 @@ static bool upwards(ir_ranges *g, unsigned round) {
   for (uint32_t i = 0; i < g->cfg->n; i++)
     for (ir_id id = g->r->blocks[g->cfg->order[i]].first; id; id = ir_at(g->r, id)->next) {
       const ir_node *n = ir_at(g->r, id);
-      if (n->type != IR_I64) continue;
+      if (n->type != IR_I64)
+        continue;
       ir_bounds old = g->of[id], now = either(old, of_node(g, id));
-      if (n->op == IR_OP_PHI) now = widen(old, now, round);
-      if (old.lo == now.lo && old.hi == now.hi) continue;
+      if (n->op == IR_OP_PHI)
+        now = widen(old, now, round);
+      if (old.lo == now.lo && old.hi == now.hi)
+        continue;
       g->of[id] = now;
       changed = true;
     }
@@ -384,7 +420,8 @@ static bool upwards(ir_ranges *g, unsigned round) {
 static void downwards(ir_ranges *g) {
   for (uint32_t i = 0; i < g->cfg->n; i++)
     for (ir_id id = g->r->blocks[g->cfg->order[i]].first; id; id = ir_at(g->r, id)->next)
-      if (ir_at(g->r, id)->type == IR_I64) g->of[id] = both(g->of[id], of_node(g, id));
+      if (ir_at(g->r, id)->type == IR_I64)
+        g->of[id] = both(g->of[id], of_node(g, id));
 }
 
 bool ir_find_ranges(ir_region *r, const ir_cfg *c, ir_ranges *g) {
@@ -393,7 +430,8 @@ bool ir_find_ranges(ir_region *r, const ir_cfg *c, ir_ranges *g) {
   g->place = ir_alloc(r, r->nnodes, sizeof *g->place);
   g->head = ir_alloc(r, r->nnodes, sizeof *g->head);
   g->facts = ir_alloc(r, g->cap, sizeof *g->facts);
-  if (r->failed) return false;
+  if (r->failed)
+    return false;
   for (uint32_t i = 0; i < r->nnodes; i++)
     g->of[i] = ir_at(r, i)->type == IR_I64 ? NOTHING : FULL;
   find_facts(g);

@@ -26,9 +26,11 @@ static void *piece_alloc(ls_mem *mem, piece **pieces, size_t bytes) {
   bytes = ROUND(bytes);
   if (p == NULL || p->bytes - p->used < bytes) {
     size_t want = bytes + ROUND(sizeof(piece));
-    if (want < PIECE_BYTES) want = PIECE_BYTES;
+    if (want < PIECE_BYTES)
+      want = PIECE_BYTES;
     p = ls_mem_alloc(mem, want);
-    if (p == NULL) return NULL;
+    if (p == NULL)
+      return NULL;
     *p = (piece){.next = *pieces, .bytes = want, .used = ROUND(sizeof(piece))};
     *pieces = p;
   }
@@ -39,14 +41,18 @@ static void *piece_alloc(ls_mem *mem, piece **pieces, size_t bytes) {
 
 void *ir_alloc(ir_region *r, size_t count, size_t size) {
   void *out = NULL;
-  if (count == 0) count = 1;
-  if (count <= SIZE_MAX / 4 / size) out = piece_alloc(r->arena->mem, &r->arena->pieces, count * size);
-  if (out == NULL) r->failed = true;
+  if (count == 0)
+    count = 1;
+  if (count <= SIZE_MAX / 4 / size)
+    out = piece_alloc(r->arena->mem, &r->arena->pieces, count * size);
+  if (out == NULL)
+    r->failed = true;
   return out;
 }
 
 void ir_region_delete(ir_region *r) {
-  if (r == NULL) return;
+  if (r == NULL)
+    return;
   ls_mem *mem = r->arena->mem;
   for (piece *p = r->arena->pieces; p;) {
     piece *next = p->next;
@@ -62,11 +68,14 @@ const char *ir_copy_name(ir_region *r, const char *name, size_t len) {
 
 /* Room for one more of n things; *cap grows.  False: no memory, nothing has changed. */
 static bool reserve(ir_region *r, void *array, uint32_t *cap, uint32_t n, size_t size) {
-  if (n < *cap) return true;
+  if (n < *cap)
+    return true;
   void *old, *grown = ir_alloc(r, (size_t)n * 2 + 8, size);
-  if (grown == NULL) return false;
+  if (grown == NULL)
+    return false;
   memcpy(&old, array, sizeof old);
-  if (n) memcpy(grown, old, n * size);
+  if (n)
+    memcpy(grown, old, n * size);
   memcpy(array, &grown, sizeof grown);
   *cap = n * 2 + 8;
   return true;
@@ -75,9 +84,11 @@ static bool reserve(ir_region *r, void *array, uint32_t *cap, uint32_t n, size_t
 static bool add_chunk(ir_region *r) {
   ir_arena *a = r->arena;
   uint32_t n = a->nodes_cap / IR_CHUNK;
-  if (!reserve(r, &r->chunk, &a->chunks_cap, n, sizeof *r->chunk)) return false;
+  if (!reserve(r, &r->chunk, &a->chunks_cap, n, sizeof *r->chunk))
+    return false;
   r->chunk[n] = ir_alloc(r, IR_CHUNK, sizeof(ir_node));
-  if (r->chunk[n] == NULL) return false;
+  if (r->chunk[n] == NULL)
+    return false;
   a->nodes_cap += IR_CHUNK;
   return true;
 }
@@ -85,7 +96,8 @@ static bool add_chunk(ir_region *r) {
 ir_region *ir_region_new(ls_mem *mem) {
   piece *pieces = NULL;
   ir_arena *a = piece_alloc(mem, &pieces, sizeof *a);
-  if (a == NULL) return NULL;
+  if (a == NULL)
+    return NULL;
   ir_region *r = piece_alloc(mem, &pieces, sizeof *r);
   *a = (ir_arena){.mem = mem, .pieces = pieces};
   *r = (ir_region){.arena = a, .name = "", .nnodes = 1}; /* node 0: see ir_int.h */
@@ -106,7 +118,8 @@ ir_region *ir_region_new(ls_mem *mem) {
 /* ---- nodes */
 
 static ir_id node_make(ir_region *r) {
-  if (r->nnodes == r->arena->nodes_cap && !add_chunk(r)) return 0;
+  if (r->nnodes == r->arena->nodes_cap && !add_chunk(r))
+    return 0;
   return r->nnodes++;
 }
 
@@ -121,7 +134,8 @@ ir_id ir_node_new(ir_region *r, ir_op op, ir_type type, unsigned nargs, const ir
                  .arg = arg,
                  .exit = IR_NO_EXIT,
                  .pc = IR_NO_PC};
-  if (arg && args) memcpy(arg, args, nargs * sizeof *arg);
+  if (arg && args)
+    memcpy(arg, args, nargs * sizeof *arg);
   return id;
 }
 
@@ -141,59 +155,79 @@ ir_id ir_node_copy(ir_region *r, ir_id id) {
 void ir_node_append(ir_region *r, uint32_t block, ir_id id) {
   ir_block *b = &r->blocks[block];
   ir_node *n = ir_at(r, id);
-  if (id == 0) return;
+  if (id == 0)
+    return;
   n->block = block;
   n->prev = b->last;
   n->next = 0;
-  if (b->last) ir_at(r, b->last)->next = id;
-  else b->first = id;
+  if (b->last)
+    ir_at(r, b->last)->next = id;
+  else
+    b->first = id;
   b->last = id;
 }
 
 void ir_node_put_before(ir_region *r, ir_id place, ir_id id) {
   ir_node *n = ir_at(r, id), *at = ir_at(r, place);
-  if (id == 0 || place == 0) return;
+  if (id == 0 || place == 0)
+    return;
   n->block = at->block;
   n->prev = at->prev;
   n->next = place;
-  if (at->prev) ir_at(r, at->prev)->next = id;
-  else r->blocks[at->block].first = id;
+  if (at->prev)
+    ir_at(r, at->prev)->next = id;
+  else
+    r->blocks[at->block].first = id;
   at->prev = id;
 }
 
 void ir_node_put_after(ir_region *r, ir_id place, ir_id id) {
   ir_id next = ir_at(r, place)->next;
-  if (place == 0) return;
-  if (next) ir_node_put_before(r, next, id);
-  else ir_node_append(r, ir_at(r, place)->block, id);
+  if (place == 0)
+    return;
+  if (next)
+    ir_node_put_before(r, next, id);
+  else
+    ir_node_append(r, ir_at(r, place)->block, id);
 }
 
 void ir_node_prepend(ir_region *r, uint32_t block, ir_id id) {
   ir_id first = r->blocks[block].first;
-  if (first) ir_node_put_before(r, first, id);
-  else ir_node_append(r, block, id);
+  if (first)
+    ir_node_put_before(r, first, id);
+  else
+    ir_node_append(r, block, id);
 }
 
 void ir_node_put_first(ir_region *r, uint32_t block, ir_id id) {
   ir_id at = r->blocks[block].first;
-  while (at && ir_at(r, at)->op == IR_OP_PHI) at = ir_at(r, at)->next;
-  if (at) ir_node_put_before(r, at, id);
-  else ir_node_append(r, block, id);
+  while (at && ir_at(r, at)->op == IR_OP_PHI)
+    at = ir_at(r, at)->next;
+  if (at)
+    ir_node_put_before(r, at, id);
+  else
+    ir_node_append(r, block, id);
 }
 
 void ir_node_take(ir_region *r, ir_id id) {
   ir_node *n = ir_at(r, id);
   ir_block *b = &r->blocks[n->block];
-  if (id == 0) return;
-  if (n->prev) ir_at(r, n->prev)->next = n->next;
-  else b->first = n->next;
-  if (n->next) ir_at(r, n->next)->prev = n->prev;
-  else b->last = n->prev;
+  if (id == 0)
+    return;
+  if (n->prev)
+    ir_at(r, n->prev)->next = n->next;
+  else
+    b->first = n->next;
+  if (n->next)
+    ir_at(r, n->next)->prev = n->prev;
+  else
+    b->last = n->prev;
   n->prev = n->next = 0;
 }
 
 void ir_node_remove(ir_region *r, ir_id id) {
-  if (id == 0) return;
+  if (id == 0)
+    return;
   ir_node_take(r, id);
   ir_at(r, id)->gone = 1;
 }
@@ -208,12 +242,15 @@ static bool consts_grow(ir_region *r) {
   ir_arena *a = r->arena;
   uint32_t cap = a->consts_cap ? a->consts_cap * 2 : 64;
   ir_id *grown = ir_alloc(r, cap, sizeof *grown);
-  if (grown == NULL) return false;
+  if (grown == NULL)
+    return false;
   for (uint32_t i = 0; i < a->consts_cap; i++) {
-    if (a->consts[i] == 0) continue;
+    if (a->consts[i] == 0)
+      continue;
     const ir_node *n = ir_at(r, a->consts[i]);
     uint64_t at = const_hash((ir_op)n->op, n->imm) >> 32 & (cap - 1);
-    while (grown[at]) at = (at + 1) & (cap - 1);
+    while (grown[at])
+      at = (at + 1) & (cap - 1);
     grown[at] = a->consts[i];
   }
   a->consts = grown;
@@ -223,14 +260,17 @@ static bool consts_grow(ir_region *r) {
 
 static ir_id const_node(ir_region *r, ir_op op, int64_t imm) {
   ir_arena *a = r->arena;
-  if (a->nconsts * 2 >= a->consts_cap && !consts_grow(r)) return 0;
+  if (a->nconsts * 2 >= a->consts_cap && !consts_grow(r))
+    return 0;
   uint64_t at = const_hash(op, imm) >> 32 & (a->consts_cap - 1);
   for (; a->consts[at]; at = (at + 1) & (a->consts_cap - 1)) {
     const ir_node *n = ir_at(r, a->consts[at]);
-    if (n->op == op && n->imm == imm) return a->consts[at];
+    if (n->op == op && n->imm == imm)
+      return a->consts[at];
   }
   ir_id id = ir_node_new(r, op, IR_NONE, 0, NULL);
-  if (id == 0) return 0;
+  if (id == 0)
+    return 0;
   ir_at(r, id)->imm = imm;
   ir_node_prepend(r, 0, id);
   a->consts[at] = id;
@@ -249,10 +289,10 @@ ir_id ir_zero(ir_region *r, ir_type type) {
 /* ---- blocks and edges */
 
 uint32_t ir_block_new(ir_region *r) {
-  if (!reserve(r, &r->blocks, &r->arena->blocks_cap, r->nblocks, sizeof *r->blocks)) return 0;
-  r->blocks[r->nblocks] = (ir_block){.succ = {IR_NO_BLOCK, IR_NO_BLOCK},
-                                     .landing = IR_NO_EXIT,
-                                     .pc = IR_NO_PC};
+  if (!reserve(r, &r->blocks, &r->arena->blocks_cap, r->nblocks, sizeof *r->blocks))
+    return 0;
+  r->blocks[r->nblocks] =
+      (ir_block){.succ = {IR_NO_BLOCK, IR_NO_BLOCK}, .landing = IR_NO_EXIT, .pc = IR_NO_PC};
   return r->nblocks++;
 }
 
@@ -265,14 +305,19 @@ void ir_block_add_pred(ir_region *r, uint32_t block, uint32_t pred) {
 void ir_block_drop_pred(ir_region *r, uint32_t block, uint32_t pred) {
   ir_block *b = &r->blocks[block];
   uint32_t at = 0;
-  while (at < b->npreds && b->preds[at] != pred) at++;
-  if (at == b->npreds) return;
+  while (at < b->npreds && b->preds[at] != pred)
+    at++;
+  if (at == b->npreds)
+    return;
   b->npreds--;
-  for (uint32_t i = at; i < b->npreds; i++) b->preds[i] = b->preds[i + 1];
+  for (uint32_t i = at; i < b->npreds; i++)
+    b->preds[i] = b->preds[i + 1];
   for (ir_id id = b->first; id; id = ir_at(r, id)->next) {
     ir_node *n = ir_at(r, id);
-    if (n->op != IR_OP_PHI) break;
-    for (uint32_t i = at; i + 1 < n->nargs; i++) n->arg[i] = n->arg[i + 1];
+    if (n->op != IR_OP_PHI)
+      break;
+    for (uint32_t i = at; i + 1 < n->nargs; i++)
+      n->arg[i] = n->arg[i + 1];
     n->nargs--;
   }
 }
@@ -281,8 +326,10 @@ static void end(ir_region *r, uint32_t block, ir_id id, uint32_t yes, uint32_t n
   ir_node_append(r, block, id);
   r->blocks[block].succ[0] = yes;
   r->blocks[block].succ[1] = no;
-  if (yes != IR_NO_BLOCK) ir_block_add_pred(r, yes, block);
-  if (no != IR_NO_BLOCK) ir_block_add_pred(r, no, block);
+  if (yes != IR_NO_BLOCK)
+    ir_block_add_pred(r, yes, block);
+  if (no != IR_NO_BLOCK)
+    ir_block_add_pred(r, no, block);
 }
 
 void ir_end_jump(ir_region *r, uint32_t block, uint32_t to) {
@@ -302,15 +349,18 @@ void ir_end_leave(ir_region *r, uint32_t block, uint32_t exit) {
 void ir_block_open(ir_region *r, uint32_t block) {
   ir_block *b = &r->blocks[block];
   unsigned n = ir_block_nsucc(r, b);
-  if (b->last == 0 || !ir_has_effect(ir_at(r, b->last), IR_ENDS)) return;
-  for (unsigned s = 0; s < n; s++) ir_block_drop_pred(r, b->succ[s], block);
+  if (b->last == 0 || !ir_has_effect(ir_at(r, b->last), IR_ENDS))
+    return;
+  for (unsigned s = 0; s < n; s++)
+    ir_block_drop_pred(r, b->succ[s], block);
   ir_node_remove(r, b->last);
   b->succ[0] = b->succ[1] = IR_NO_BLOCK;
 }
 
 uint32_t ir_edge_split(ir_region *r, uint32_t from, unsigned succ) {
   uint32_t to = r->blocks[from].succ[succ], mid = ir_block_new(r);
-  if (mid == 0) return 0;
+  if (mid == 0)
+    return 0;
   r->blocks[from].succ[succ] = mid;
   ir_block_add_pred(r, mid, from);
   ir_node_append(r, mid, ir_node_new(r, IR_OP_JUMP, IR_NONE, 0, NULL));
@@ -318,11 +368,40 @@ uint32_t ir_edge_split(ir_region *r, uint32_t from, unsigned succ) {
   r->blocks[mid].cold = r->blocks[from].cold || r->blocks[to].cold;
   ir_block *b = &r->blocks[to];
   for (uint32_t i = 0; i < b->npreds; i++) {
-    if (b->preds[i] != from) continue;
+    if (b->preds[i] != from)
+      continue;
     b->preds[i] = mid; /* which of two equal edges does not matter: phis agree or are split */
     break;
   }
   return mid;
+}
+
+uint32_t ir_block_split(ir_region *r, ir_id after) {
+  uint32_t block = ir_at(r, after)->block, rest = ir_block_new(r);
+  if (rest == 0)
+    return 0;
+  ir_block *b = &r->blocks[block], *to = &r->blocks[rest];
+  to->cold = b->cold;
+  to->landing = b->landing;
+  to->pc = ir_at(r, after)->pc;
+  b->landing = IR_NO_EXIT;
+  for (ir_id id = ir_at(r, after)->next; id;) {
+    ir_id next = ir_at(r, id)->next;
+    ir_node_take(r, id);
+    ir_node_append(r, rest, id);
+    id = next;
+  }
+  for (unsigned s = 0; s < 2; s++) {
+    to->succ[s] = b->succ[s];
+    b->succ[s] = IR_NO_BLOCK;
+    if (to->succ[s] == IR_NO_BLOCK)
+      continue;
+    ir_block *next = &r->blocks[to->succ[s]];
+    for (uint32_t p = 0; p < next->npreds; p++)
+      if (next->preds[p] == block)
+        next->preds[p] = rest;
+  }
+  return rest;
 }
 
 static void reach(const ir_region *r, uint8_t *seen, uint32_t *stack) {
@@ -332,7 +411,8 @@ static void reach(const ir_region *r, uint8_t *seen, uint32_t *stack) {
   while (n) {
     const ir_block *b = &r->blocks[stack[--n]];
     for (unsigned s = 0; s < ir_block_nsucc(r, b); s++) {
-      if (seen[b->succ[s]]) continue;
+      if (seen[b->succ[s]])
+        continue;
       seen[b->succ[s]] = 1;
       stack[n++] = b->succ[s];
     }
@@ -342,11 +422,13 @@ static void reach(const ir_region *r, uint8_t *seen, uint32_t *stack) {
 void ir_blocks_sweep(ir_region *r) {
   uint8_t *seen = ir_alloc(r, r->nblocks, 1);
   uint32_t *stack = ir_alloc(r, r->nblocks, sizeof *stack);
-  if (r->failed) return;
+  if (r->failed)
+    return;
   reach(r, seen, stack);
   for (uint32_t i = 0; i < r->nblocks; i++) {
     ir_block *b = &r->blocks[i];
-    if (seen[i] || b->gone) continue;
+    if (seen[i] || b->gone)
+      continue;
     ir_block_open(r, i);
     for (ir_id id = b->first; id;) {
       ir_id next = ir_at(r, id)->next;
@@ -363,13 +445,15 @@ void ir_blocks_sweep(ir_region *r) {
 /* ---- exits and steps */
 
 uint32_t ir_exit_new(ir_region *r) {
-  if (!reserve(r, &r->exits, &r->arena->exits_cap, r->nexits, sizeof *r->exits)) return 0;
+  if (!reserve(r, &r->exits, &r->arena->exits_cap, r->nexits, sizeof *r->exits))
+    return 0;
   r->exits[r->nexits] = (ir_exit){.pc = 0};
   return r->nexits++;
 }
 
 uint32_t ir_step_new(ir_region *r) {
-  if (!reserve(r, &r->steps, &r->arena->steps_cap, r->nsteps, sizeof *r->steps)) return 0;
+  if (!reserve(r, &r->steps, &r->arena->steps_cap, r->nsteps, sizeof *r->steps))
+    return 0;
   r->steps[r->nsteps] = (ir_step){.pc = 0};
   return r->nsteps++;
 }

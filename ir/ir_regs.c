@@ -13,11 +13,13 @@ const ls_schema *ir_schema_of(const vm_module *m, const vm_fn *fn, unsigned list
 }
 
 static void reads(ir_regs *out, uint32_t first, uint32_t n) {
-  if (n) out->read[out->nreads++] = (ir_span){first, n};
+  if (n)
+    out->read[out->nreads++] = (ir_span){first, n};
 }
 
 static void writes(ir_regs *out, uint32_t first, uint32_t n) {
-  if (n) out->write[out->nwrites++] = (ir_span){first, n};
+  if (n)
+    out->write[out->nwrites++] = (ir_span){first, n};
 }
 
 /* Operands that are the same for every instruction; true: done. */
@@ -61,8 +63,10 @@ static bool plain_operand(const ls_schema *s, vm_operand kind, uint32_t v, ir_re
 }
 
 static void row_block(const ls_schema *s, const vm_ins *i, ir_regs *out) {
-  if (i->op == VM_OP_REFIND) reads(out, i->a, 2u + s->nkeys);
-  else reads(out, i->a + 2u, s->nkeys);
+  if (i->op == VM_OP_REFIND)
+    reads(out, i->a, 2u + s->nkeys);
+  else
+    reads(out, i->a + 2u, s->nkeys);
   writes(out, i->a, 2);
 }
 
@@ -78,8 +82,10 @@ static void cursor_block(const ls_schema *s, const vm_ins *i, ir_regs *out) {
     writes(out, cursor, 2);
     return;
   case VM_OP_NEXT:
-    if (tracked) reads(out, i->a, 4u + s->nkeys + bounds);
-    else reads(out, cursor, s->nkeys ? 2 : 1);
+    if (tracked)
+      reads(out, i->a, 4u + s->nkeys + bounds);
+    else
+      reads(out, cursor, s->nkeys ? 2 : 1);
     writes(out, i->a, tracked ? 2u + s->nkeys : 2u);
     writes(out, cursor, s->nkeys ? 2 : 1);
     return;
@@ -103,7 +109,8 @@ static void argument_vector(const vm_module *m, const vm_ins *i, uint32_t v, ir_
     writes(out, v, m->externs[i->b].result == VM_RESULT_SCALAR);
     return;
   case VM_OP_BIF:
-    for (args = vm_builtin_read((vm_builtin)i->b)->args; *args; args++) n++;
+    for (args = vm_builtin_read((vm_builtin)i->b)->args; *args; args++)
+      n++;
     reads(out, v, n);
     return;
   default: /* scount */
@@ -120,10 +127,14 @@ void ir_ins_regs(const vm_module *m, const vm_fn *fn, uint32_t pc, ir_regs *out)
   for (unsigned n = 0; n < 3; n++) {
     uint32_t v = vm_ins_field(i, n);
     vm_operand kind = facts->operand[n];
-    if (plain_operand(s, kind, v, out)) continue;
-    if (kind == VM_OPD_BK) row_block(s, i, out);
-    else if (kind == VM_OPD_CB) cursor_block(s, i, out);
-    else if (kind == VM_OPD_AV) argument_vector(m, i, v, out);
+    if (plain_operand(s, kind, v, out))
+      continue;
+    if (kind == VM_OPD_BK)
+      row_block(s, i, out);
+    else if (kind == VM_OPD_CB)
+      cursor_block(s, i, out);
+    else if (kind == VM_OPD_AV)
+      argument_vector(m, i, v, out);
   }
 }
 
@@ -143,8 +154,10 @@ ir_type ir_ins_type(const vm_module *m, const vm_fn *fn, uint32_t pc, uint32_t r
   case VM_OPD_WB:
     return IR_B1;
   case VM_OPD_WA:
-    if (i->op == VM_OP_MOV) return IR_NONE;
-    if (i->op == VM_OP_LDK) return ir_type_of(m->consts[i->b].type);
+    if (i->op == VM_OP_MOV)
+      return IR_NONE;
+    if (i->op == VM_OP_LDK)
+      return ir_type_of(m->consts[i->b].type);
     if (i->op == VM_OP_BIF)
       return ir_type_of(vm_type_of_letter(vm_builtin_read((vm_builtin)i->b)->result[0]));
     return ir_type_of(ir_schema_of(m, fn, i->c >> 8)->cols[i->c & 255u].type);
@@ -161,8 +174,10 @@ ir_type ir_ins_type(const vm_module *m, const vm_fn *fn, uint32_t pc, uint32_t r
 
 bool ir_ins_kills(const vm_module *m, const vm_fn *fn, const vm_ins *i) {
   int list = vm_ins_list(i);
-  if (list < 0) return false;
-  if (vm_effects(vm_op_read((vm_op)i->op)->effects) & VM_EFFECT_WRITE) return true;
+  if (list < 0)
+    return false;
+  if (vm_effects(vm_op_read((vm_op)i->op)->effects) & VM_EFFECT_WRITE)
+    return true;
   if (m->lists[fn->lists[list]].stored || ir_schema_of(m, fn, (unsigned)list)->nkeys == 0)
     return false;
   switch ((int)i->op) { /* may sort */

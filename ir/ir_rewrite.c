@@ -15,7 +15,8 @@ bool ir_rewrite_begin(ir_rewrite *w, ir_region *r) {
 
 ir_id ir_rewrite_find(ir_rewrite *w, ir_id id) {
   ir_id end = id;
-  while (end < w->n && w->to[end]) end = w->to[end];
+  while (end < w->n && w->to[end])
+    end = w->to[end];
   while (id < w->n && w->to[id]) {
     ir_id next = w->to[id];
     w->to[id] = end;
@@ -26,11 +27,13 @@ ir_id ir_rewrite_find(ir_rewrite *w, ir_id id) {
 
 void ir_rewrite_set(ir_rewrite *w, ir_id from, ir_id to) {
   to = ir_rewrite_find(w, to);
-  if (from != to && from < w->n) w->to[from] = to;
+  if (from != to && from < w->n)
+    w->to[from] = to;
 }
 
 void ir_rewrite_args(ir_rewrite *w, ir_node *n) {
-  for (unsigned i = 0; i < n->nargs; i++) n->arg[i] = ir_rewrite_find(w, n->arg[i]);
+  for (unsigned i = 0; i < n->nargs; i++)
+    n->arg[i] = ir_rewrite_find(w, n->arg[i]);
 }
 
 void ir_rewrite_end(ir_rewrite *w) {
@@ -41,6 +44,7 @@ void ir_rewrite_end(ir_rewrite *w) {
   for (uint32_t e = 0; e < r->nexits; e++) {
     ir_exit *x = &r->exits[e];
     x->work = ir_rewrite_find(w, x->work);
-    for (uint32_t s = 0; s < x->nslots; s++) x->slots[s].value = ir_rewrite_find(w, x->slots[s].value);
+    for (uint32_t s = 0; s < x->nslots; s++)
+      x->slots[s].value = ir_rewrite_find(w, x->slots[s].value);
   }
 }

@@ -9,29 +9,31 @@
 
 #include <string.h>
 
-static uint64_t def_key(uint32_t block, uint32_t var) {
-  return ((uint64_t)block << 32 | var) + 1;
-}
+static uint64_t def_key(uint32_t block, uint32_t var) { return ((uint64_t)block << 32 | var) + 1; }
 
 static uint32_t def_slot(const ir_def *defs, uint32_t cap, uint64_t key) {
   uint32_t at = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (cap - 1);
-  while (defs[at].key && defs[at].key != key) at = (at + 1) & (cap - 1);
+  while (defs[at].key && defs[at].key != key)
+    at = (at + 1) & (cap - 1);
   return at;
 }
 
 static bool defs_grow(ir_vars *v) {
   uint32_t cap = v->defs_cap ? v->defs_cap * 2 : 256;
   ir_def *grown = ir_alloc(v->r, cap, sizeof *grown);
-  if (grown == NULL) return false;
+  if (grown == NULL)
+    return false;
   for (uint32_t i = 0; i < v->defs_cap; i++)
-    if (v->defs[i].key) grown[def_slot(grown, cap, v->defs[i].key)] = v->defs[i];
+    if (v->defs[i].key)
+      grown[def_slot(grown, cap, v->defs[i].key)] = v->defs[i];
   v->defs = grown;
   v->defs_cap = cap;
   return true;
 }
 
 void ir_var_write(ir_vars *v, uint32_t block, uint32_t var, ir_id value) {
-  if (v->ndefs * 2 >= v->defs_cap && !defs_grow(v)) return;
+  if (v->ndefs * 2 >= v->defs_cap && !defs_grow(v))
+    return;
   uint64_t key = def_key(block, var);
   ir_def *d = &v->defs[def_slot(v->defs, v->defs_cap, key)];
   v->ndefs += d->key == 0;
@@ -40,7 +42,8 @@ void ir_var_write(ir_vars *v, uint32_t block, uint32_t var, ir_id value) {
 
 /* 0: not known in this block. */
 static ir_id lookup(const ir_vars *v, uint32_t block, uint32_t var) {
-  if (v->defs_cap == 0) return 0;
+  if (v->defs_cap == 0)
+    return 0;
   const ir_def *d = &v->defs[def_slot(v->defs, v->defs_cap, def_key(block, var))];
   return d->key ? d->value : 0;
 }
@@ -49,9 +52,11 @@ void ir_var_kill_list(ir_vars *v, uint32_t block, unsigned list, ir_id place) {
   uint32_t first = ir_var_field(v, list, 0);
   for (uint32_t i = 0; i < v->defs_cap; i++) {
     ir_def *d = &v->defs[i];
-    if (d->key == 0 || (d->key - 1) >> 32 != block) continue;
+    if (d->key == 0 || (d->key - 1) >> 32 != block)
+      continue;
     uint32_t var = (uint32_t)(d->key - 1);
-    if (var >= first && var < first + IR_NFIELDS) d->value = 0;
+    if (var >= first && var < first + IR_NFIELDS)
+      d->value = 0;
   }
   ir_var_write(v, block, ir_var_kill(v, list), place);
 }
@@ -61,11 +66,13 @@ void ir_var_kill_list(ir_vars *v, uint32_t block, unsigned list, ir_id place) {
 static bool is_field(const ir_vars *v, uint32_t var) { return var >= ir_var_field(v, 0, 0); }
 
 static ir_id load_field(ir_vars *v, uint32_t block, uint32_t var, ir_id place) {
-  static const uint8_t ops[] = {IR_OP_SHAPE,    IR_OP_COUNT,  IR_OP_ROOM, IR_OP_VERSION,
-                                IR_OP_WRITABLE, IR_OP_DIRECT, IR_OP_BASE, IR_OP_CAP,
+  static const uint8_t ops[] = {IR_OP_SHAPE,    IR_OP_COUNT,  IR_OP_ROOM,   IR_OP_VERSION,
+                                IR_OP_WRITABLE, IR_OP_DIRECT, IR_OP_BASE,   IR_OP_CAP,
                                 IR_OP_PRESENT,  IR_OP_DIR,    IR_OP_ORIGIN, IR_OP_BUCKETS};
   uint32_t n = var - ir_var_field(v, 0, 0), field = n % IR_NFIELDS;
-  ir_op op = field >= IR_F_OFFSET ? IR_OP_OFFSET : field >= IR_F_COL ? IR_OP_COL : (ir_op)ops[field];
+  ir_op op = field >= IR_F_OFFSET ? IR_OP_OFFSET
+             : field >= IR_F_COL  ? IR_OP_COL
+                                  : (ir_op)ops[field];
   ir_id id = ir_node_new(v->r, op, IR_NONE, 0, NULL);
   ir_node *node = ir_at(v->r, id);
   node->list = (uint8_t)(n / IR_NFIELDS);
@@ -79,8 +86,10 @@ static ir_id load_field(ir_vars *v, uint32_t block, uint32_t var, ir_id place) {
 }
 
 static ir_type field_type(uint32_t field) {
-  if (field >= IR_F_OFFSET) return IR_I64;
-  if (field >= IR_F_COL || field == IR_F_PRESENT || field == IR_F_DIR) return IR_PTR;
+  if (field >= IR_F_OFFSET)
+    return IR_I64;
+  if (field >= IR_F_COL || field == IR_F_PRESENT || field == IR_F_DIR)
+    return IR_PTR;
   return field == IR_F_WRITABLE || field == IR_F_DIRECT ? IR_B1 : IR_I64;
 }
 
@@ -96,26 +105,32 @@ static ir_id load_reg(ir_vars *v, uint32_t reg) {
 /* ---- joins */
 
 static ir_type type_of(ir_vars *v, uint32_t block, uint32_t var) {
-  if (is_field(v, var)) return field_type((var - ir_var_field(v, 0, 0)) % IR_NFIELDS);
+  if (is_field(v, var))
+    return field_type((var - ir_var_field(v, 0, 0)) % IR_NFIELDS);
   return v->type_at(v->user, block, var);
 }
 
 /* A register that is not set on every way may hold anything on some of them. */
 static ir_id convert(ir_vars *v, uint32_t block, ir_id value, ir_type to) {
   ir_type from = (ir_type)ir_at(v->r, value)->type;
-  if (from == to) return value;
+  if (from == to)
+    return value;
   ir_op op = from == IR_F64 ? IR_OP_FTOBITS : IR_OP_BTOI;
-  if (from == IR_I64) op = to == IR_F64 ? IR_OP_BITSTOF : IR_OP_ITOB;
+  if (from == IR_I64)
+    op = to == IR_F64 ? IR_OP_BITSTOF : IR_OP_ITOB;
   ir_id id = ir_node_new(v->r, op, IR_NONE, 1, &value), last = v->r->blocks[block].last;
-  if (last && ir_has_effect(ir_at(v->r, last), IR_ENDS)) ir_node_put_before(v->r, last, id);
-  else ir_node_append(v->r, block, id);
+  if (last && ir_has_effect(ir_at(v->r, last), IR_ENDS))
+    ir_node_put_before(v->r, last, id);
+  else
+    ir_node_append(v->r, block, id);
   return from != IR_I64 && to != IR_I64 ? convert(v, block, id, to) : id;
 }
 
 static void fill_phi(ir_vars *v, ir_id phi, uint32_t block, uint32_t var) {
   uint32_t n = v->r->blocks[block].npreds;
   ir_id *arg = ir_alloc(v->r, n, sizeof *arg);
-  if (arg == NULL) return;
+  if (arg == NULL)
+    return;
   for (uint32_t p = 0; p < n; p++) {
     uint32_t pred = v->r->blocks[block].preds[p];
     arg[p] = convert(v, pred, ir_var_read(v, pred, var), (ir_type)ir_at(v->r, phi)->type);
@@ -144,8 +159,10 @@ static ir_id open_phi(ir_vars *v, uint32_t block, uint32_t var) {
   if (v->nopen == v->open_cap) {
     uint32_t cap = v->open_cap * 2 + 64;
     ir_open_phi *grown = ir_alloc(v->r, cap, sizeof *grown);
-    if (grown == NULL) return 0;
-    if (v->nopen) memcpy(grown, v->open, v->nopen * sizeof *grown);
+    if (grown == NULL)
+      return 0;
+    if (v->nopen)
+      memcpy(grown, v->open, v->nopen * sizeof *grown);
     v->open = grown;
     v->open_cap = cap;
   }
@@ -162,7 +179,8 @@ static ir_id join(ir_vars *v, uint32_t block, uint32_t var) {
   bool same = true;
   for (uint32_t p = 1; p < n && same; p++)
     same = ir_var_read(v, v->r->blocks[block].preds[p], var) == first;
-  if (same) return first;
+  if (same)
+    return first;
   ir_id phi = phi_new(v, block, (ir_type)ir_at(v->r, first)->type);
   fill_phi(v, phi, block, var);
   return phi;
@@ -171,24 +189,31 @@ static ir_id join(ir_vars *v, uint32_t block, uint32_t var) {
 ir_id ir_var_read(ir_vars *v, uint32_t block, uint32_t var) {
   uint32_t at = block;
   ir_id value;
-  if (v->r->failed) return 0;
+  if (v->r->failed)
+    return 0;
   for (;; at = v->r->blocks[at].preds[0]) { /* up a straight line */
     value = lookup(v, at, var);
-    if (value) break;
+    if (value)
+      break;
     if (is_field(v, var)) {
       unsigned list = (var - ir_var_field(v, 0, 0)) / IR_NFIELDS;
       ir_id place = lookup(v, at, ir_var_kill(v, list));
-      if (place) value = load_field(v, at, var, place);
+      if (place)
+        value = load_field(v, at, var, place);
     }
-    if (value || is_header(v, at) || v->r->blocks[at].npreds != 1) break;
+    if (value || is_header(v, at) || v->r->blocks[at].npreds != 1)
+      break;
   }
-  if (value == 0 && at == 0 && var < v->nregs) value = load_reg(v, var);
-  else if (value == 0 && is_unsealed(v, at)) value = open_phi(v, at, var);
+  if (value == 0 && at == 0 && var < v->nregs)
+    value = load_reg(v, var);
+  else if (value == 0 && is_unsealed(v, at))
+    value = open_phi(v, at, var);
   else if (value == 0 && is_header(v, at)) {
     value = phi_new(v, at, type_of(v, at, var));
     ir_var_write(v, at, var, value);
     fill_phi(v, value, at, var);
-  } else if (value == 0 && v->r->blocks[at].npreds) value = join(v, at, var);
+  } else if (value == 0 && v->r->blocks[at].npreds)
+    value = join(v, at, var);
   ir_var_write(v, at, var, value);
   ir_var_write(v, block, var, value);
   return value;
@@ -198,8 +223,10 @@ void ir_var_unseal(ir_vars *v, uint32_t block) {
   if (block >= v->unsealed_cap) {
     uint32_t cap = block * 2 + 64;
     uint8_t *grown = ir_alloc(v->r, cap, 1);
-    if (grown == NULL) return;
-    if (v->unsealed_cap) memcpy(grown, v->unsealed, v->unsealed_cap);
+    if (grown == NULL)
+      return;
+    if (v->unsealed_cap)
+      memcpy(grown, v->unsealed, v->unsealed_cap);
     v->unsealed = grown;
     v->unsealed_cap = cap;
   }
@@ -208,7 +235,8 @@ void ir_var_unseal(ir_vars *v, uint32_t block) {
 
 void ir_var_seal_all(ir_vars *v) {
   for (uint32_t b = 0; b < v->unsealed_cap; b++)
-    if (v->unsealed[b]) v->unsealed[b] = 2;
+    if (v->unsealed[b])
+      v->unsealed[b] = 2;
   for (uint32_t i = 0; i < v->nopen && !v->r->failed; i++)
     fill_phi(v, v->open[i].phi, v->open[i].block, v->open[i].var);
 }

@@ -37,13 +37,25 @@ static LLVMValueRef load_cx(jit_lower *j, uint32_t offset) {
   return load;
 }
 
-/* poll_at is never above the work limit, and so near that a cancelled call ends soon.  A check
- * for a whole loop asks for the limit itself. */
+/* poll_at is never above the work limit, and so near that a cancelled call ends soon: past it
+ * the core is asked.  A check for a whole loop asks for the limit itself. */
 LLVMValueRef jit_lower_POLL(jit_lower *j, const ir_node *n) {
-  bool bulk = j->r->exits[n->exit].reason == IR_EXIT_BULK;
-  LLVMValueRef limit =
-      load_cx(j, bulk ? j->core->context_work_limit : j->core->context_poll_at);
-  jit_need(j, jit_compare(j, LLVMIntULE, jit_arg(j, n, 0), limit), n->exit);
+  LLVMValueRef work = jit_arg(j, n, 0);
+  if (j->r->exits[n->exit].reason == IR_EXIT_BULK) {
+    LLVMValueRef limit = load_cx(j, j->core->context_work_limit);
+    jit_need(j, jit_compare(j, LLVMIntULE, work, limit), n->exit);
+    return NULL;
+  }
+  LLVMBasicBlockRef ask = jit_block(j, "poll"), fine = jit_block(j, "");
+  LLVMValueRef at = load_cx(j, j->core->context_poll_at);
+  jit_branch_likely(j, jit_compare(j, LLVMIntULE, work, at), fine, ask);
+  LLVMPositionBuilderAtEnd(j->b, ask);
+  LLVMValueRef args[2] = {j->cx, work};
+  LLVMValueRef leave = jit_call(j, JIT_HELPER_POLL, args, "");
+  jit_alias_mark(j, leave, IR_MEM_CX, 0, 0);
+  jit_need(j, jit_compare(j, LLVMIntEQ, leave, jit_i32(j, 0)), n->exit);
+  LLVMBuildBr(j->b, fine);
+  LLVMPositionBuilderAtEnd(j->b, fine);
   return NULL;
 }
 

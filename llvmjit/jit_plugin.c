@@ -11,7 +11,7 @@ static void engine_close(vm_jit_engine *e) {
 }
 
 static vm_jit_engine *engine_open(const vm_jit_core *core, ls_mem *mem, char *why) {
-  if (core->size != sizeof *core) {
+  if (core->size != sizeof *core || core->list_bytes != sizeof(ls_list)) {
     jit_say(why, "built for another version of the library");
     return NULL;
   }

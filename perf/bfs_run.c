@@ -316,6 +316,20 @@ static bool print_all(const contestant *p, const options *o, const double *c_ms,
   return true;
 }
 
+/* A level that quietly ran on the interpreter has not been measured. */
+static bool ran_compiled(const contestant *p) {
+  char tier[] = "level 0";
+  pure_loop_stats s = {.size = sizeof s};
+  tier[6] = (char)('0' + p->level);
+  if (p->level == 0)
+    return true;
+  for (uint32_t i = 0; pure_session_loop_stats(p->session, i, &s) == PURE_OK; i++)
+    if (strcmp(s.tier, tier) == 0)
+      return true;
+  fprintf(stderr, "bfs-run: nothing ran on level %u: %s\n", p->level, s.reason);
+  return false;
+}
+
 static int run_all(const graph *g, contestant *p, const options *o, double *c_ms) {
   uint32_t reached = 0;
   for (uint32_t i = 0; i < o->nlevels; i++) {
@@ -326,6 +340,9 @@ static int run_all(const graph *g, contestant *p, const options *o, double *c_ms
     if (!run_round(g, p, o, round, c_ms, &reached))
       return EXIT_WRONG;
   }
+  for (uint32_t i = 0; i < o->nlevels; i++)
+    if (!ran_compiled(&p[i]))
+      return EXIT_CANNOT;
   return print_all(p, o, c_ms, reached) ? 0 : EXIT_CANNOT;
 }
 

@@ -9,6 +9,10 @@
  */
 #include "vm/vm_int.h"
 
+#ifndef PURE_VM_FUSE
+#define PURE_VM_FUSE 1 /* 0: nothing is fused, to measure what it brings */
+#endif
+
 /* How a part's operands must agree with the part before it; handlers rely on it. */
 enum {
   ANY,
@@ -127,7 +131,7 @@ static bool fuse_matches(const vm_code *code, const uint16_t *xop, uint32_t pc,
 void vm_fuse(const vm_code *code, const uint16_t *xop, uint16_t *out) {
   const unsigned npatterns = sizeof patterns / sizeof *patterns;
   for (uint32_t pc = 0; pc < code->fn->ncode; pc++) {
-    unsigned k = 0;
+    unsigned k = PURE_VM_FUSE ? 0 : npatterns;
     while (k < npatterns && !fuse_matches(code, xop, pc, &patterns[k]))
       k++;
     out[pc] = k < npatterns ? patterns[k].xop : xop[pc];

@@ -151,6 +151,7 @@ struct vm_context {
   uint64_t heat_from;      /* work up to here has been counted as heat */
   uint64_t news;           /* of entries, that were taken */
   uint64_t stress;         /* state of the generator */
+  const struct vm_region *in; /* the compiled code that runs, innermost */
   _Atomic uint64_t seen;   /* epoch when last at rest */
   bool running;
   bool texts_kept; /* texts were interned for the next call */

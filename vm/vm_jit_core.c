@@ -43,8 +43,15 @@ static int core_call(vm_frame *f, vm_context *cx, uint32_t pc) {
 
 static int core_poll(vm_context *cx, uint64_t work) { return vm_tier_poll(cx, work); }
 
+static bool is_keyed_by_int(const ls_list *l) {
+  ls_type type = l->schema->cols[0].type;
+  return l->schema->nkeys == 1 && type != LS_TEXT && type != LS_REAL;
+}
+
 static uint64_t core_find(vm_context *cx, ls_list *l, const ls_val *key) {
   ls_row h;
+  if (ls_shape_layout(l->shape) == LS_DENSE && is_keyed_by_int(l))
+    return ls_dense_has(l, key->i) ? key->u - (uint64_t)l->u.dense.base : LS_NO_ROW;
   return ls_list_find(l, cx->texts, key, &h) == LS_OK ? h : LS_NO_ROW;
 }
 

@@ -25,15 +25,9 @@ static const struct {
 #undef FAULT
 };
 
-static const char *const operand_names[VM_NOPERANDS] = {
-    "_",  "WI", "WR",  "WB",  "WT", "WD", "WA", "RI",  "RR", "RB", "RT", "RD",
-    "RA", "RN", "S16", "S32", "U1", "K",  "FK", "OFF", "L",  "LC", "SL", "FN",
-    "XF", "BF", "LP",  "AV",  "PV", "RV", "KV", "WH",  "RH", "XH", "BK", "CB"};
-
 const vm_op_facts *vm_op_read(vm_op op) { return &op_table[op]; }
 const vm_builtin_facts *vm_builtin_read(vm_builtin b) { return &builtin_table[b]; }
 const char *vm_fault_id(vm_fault_kind kind) { return fault_table[kind].id; }
-const char *vm_operand_name(vm_operand o) { return operand_names[o]; }
 
 const char *vm_op_name(vm_op op) { return (unsigned)op < VM_NOPS ? op_table[op].name : "?"; }
 unsigned vm_op_cost(vm_op op) { return (unsigned)op < VM_NOPS ? op_table[op].cost : 0; }

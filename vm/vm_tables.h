@@ -81,7 +81,6 @@ const char *vm_fault_id(vm_fault_kind kind);
 void vm_id_lower(const char *id, char *out, size_t n);
 unsigned vm_effects(const char *letters); /* "R F" to VM_EFFECT_ bits */
 ls_type vm_type_of_letter(char letter);   /* I R B T D */
-const char *vm_operand_name(vm_operand o);
 
 /* The numbers in the fields of an instruction. */
 static inline uint16_t vm_ins_field(const vm_ins *i, unsigned n) {

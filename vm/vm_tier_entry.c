@@ -7,10 +7,11 @@
 /* ---- making and ending */
 
 static void entry_free(vm_entries *e, vm_entry *y) {
-  unsigned n = e->link->module->fns[y->fn].nlists;
-  vm_tier *t = e->tier;
-  ls_mem_free(t->mem, y->facts, sizeof *y->facts * n);
-  ls_mem_free(t->mem, y->changes, n);
+  ls_mem_free(e->tier->mem, y->changes, e->link->module->fns[y->fn].nlists);
+}
+
+static size_t region_bytes(uint32_t nlists) {
+  return sizeof(vm_region) + sizeof(vm_jit_list) * nlists;
 }
 
 static uint32_t count_entries(const vm_module *m) {
@@ -53,12 +54,30 @@ bool vm_link_use_tier(vm_link *k, vm_tier *t) {
   return true;
 }
 
-static void drop_code(vm_tier *t, const vm_jit_code *code) {
+static void drop_region(vm_tier *t, vm_region *g) {
   pthread_mutex_lock(&t->lock);
-  t->code_bytes -= code->code_bytes;
+  t->code_bytes -= g->code->code_bytes;
   t->dropped++;
   pthread_mutex_unlock(&t->lock);
-  t->plugin->drop(t->engine, code);
+  t->plugin->drop(t->engine, g->code);
+  ls_mem_free(t->mem, g, region_bytes(g->nlists));
+}
+
+static void say_entry(const vm_entries *e, const vm_entry *y) {
+  char name[140];
+  const _Atomic uint64_t *x = y->exits;
+  if (e->tier->o.log == NULL || y->stats.compiles == 0)
+    return;
+  vm_entry_name(e, y, name, sizeof name);
+  vm_tier_say(e->tier,
+              "%s: level %u, compiled %llu times, %llu runs; exits: shape %llu fault %llu work %llu "
+              "leave %llu cold %llu return %llu bulk %llu raised %llu",
+              name, y->stats.level, (unsigned long long)y->stats.compiles,
+              (unsigned long long)atomic_load(&y->runs), (unsigned long long)x[VM_JIT_EXIT_SHAPE],
+              (unsigned long long)x[VM_JIT_EXIT_FAULT], (unsigned long long)x[VM_JIT_EXIT_WORK],
+              (unsigned long long)x[VM_JIT_EXIT_LEAVE], (unsigned long long)x[VM_JIT_EXIT_COLD],
+              (unsigned long long)x[VM_JIT_EXIT_RETURN], (unsigned long long)x[VM_JIT_EXIT_BULK],
+              (unsigned long long)x[VM_JIT_EXIT_RAISED]);
 }
 
 void vm_entries_delete(vm_entries *e) {
@@ -67,8 +86,9 @@ void vm_entries_delete(vm_entries *e) {
   vm_tier_forget(t, e);
   vm_entries_sweep(e); /* no context is left: everything retired goes */
   for (uint32_t i = 0; i < e->n; i++) {
-    const vm_jit_code *code = atomic_load(&e->entry[i].code);
-    if (code) drop_code(t, code);
+    say_entry(e, &e->entry[i]);
+    vm_region *g = atomic_load(&e->entry[i].region);
+    if (g) drop_region(t, g);
     entry_free(e, &e->entry[i]);
   }
   ls_mem_free(t->mem, e->first, sizeof *e->first * e->link->module->nfns);
@@ -90,7 +110,7 @@ bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *
   const vm_entry *y = vm_entry_of(e, fn, loop);
   pthread_mutex_lock(&e->tier->lock);
   *out = y->stats;
-  out->level = atomic_load(&y->code) ? y->level : 0;
+  if (atomic_load(&y->region) == NULL) out->level = 0;
   pthread_mutex_unlock(&e->tier->lock);
   return true;
 }
@@ -126,15 +146,11 @@ void vm_entries_leave(vm_context *cx) {
 /* ---- code that is no longer used */
 
 void vm_entry_retire(vm_entries *e, vm_entry *y) {
-  const vm_jit_code *code = atomic_exchange(&y->code, NULL);
-  if (code == NULL) return;
-  retired *r = ls_mem_alloc(e->tier->mem, sizeof *r);
-  if (r == NULL) { /* nowhere to note it: it stays in use */
-    atomic_store(&y->code, code);
-    return;
-  }
-  *r = (retired){e->retired, code, atomic_fetch_add(&e->epoch, 1)};
-  e->retired = r;
+  vm_region *g = atomic_exchange(&y->region, NULL);
+  if (g == NULL) return;
+  g->epoch = atomic_fetch_add(&e->epoch, 1);
+  g->next = e->retired;
+  e->retired = g;
 }
 
 /* Every context that is in a call has been at rest after that epoch. */
@@ -145,23 +161,22 @@ static bool nobody_in(const vm_entries *e, uint64_t epoch) {
 }
 
 void vm_entries_sweep(vm_entries *e) {
-  retired *gone = NULL;
+  vm_region *gone = NULL;
   pthread_mutex_lock(&e->tier->lock);
-  for (retired **at = &e->retired; *at;) {
-    retired *r = *at;
-    if (!nobody_in(e, r->epoch)) {
-      at = &r->next;
+  for (vm_region **at = &e->retired; *at;) {
+    vm_region *g = *at;
+    if (!nobody_in(e, g->epoch)) {
+      at = &g->next;
       continue;
     }
-    *at = r->next;
-    r->next = gone;
-    gone = r;
+    *at = g->next;
+    g->next = gone;
+    gone = g;
   }
   pthread_mutex_unlock(&e->tier->lock);
   while (gone) {
-    retired *next = gone->next;
-    drop_code(e->tier, gone->code);
-    ls_mem_free(e->tier->mem, gone, sizeof *gone);
+    vm_region *next = gone->next;
+    drop_region(e->tier, gone);
     gone = next;
   }
 }
@@ -179,16 +194,27 @@ static uint64_t code_ns(const vm_jit_code *c) {
   return c->build_ns + c->passes_ns + c->emit_ns + c->link_ns;
 }
 
+static vm_region *region_new(vm_tier *t, const vm_job *job, const vm_jit_code *code) {
+  uint32_t n = job->request.module->fns[job->request.fn].nlists;
+  vm_region *g = ls_mem_zalloc(t->mem, region_bytes(n));
+  if (g == NULL) return NULL;
+  g->code = code;
+  g->level = job->request.level;
+  g->nlists = n;
+  for (uint32_t i = 0; i < n; i++) {
+    g->facts[i] = job->lists[i];
+    g->checked |= job->lists[i].trust == VM_JIT_CHECKED;
+  }
+  return g;
+}
+
 /* Under the lock. */
-static void install(vm_tier *t, vm_job *job, const vm_jit_code *code) {
+static void install(vm_tier *t, vm_job *job, vm_region *g) {
   vm_entries *e = job->entries;
   vm_entry *y = job->entry;
-  unsigned n = job->request.module->fns[y->fn].nlists;
+  const vm_jit_code *code = g->code;
   vm_entry_retire(e, y);
-  ls_mem_free(t->mem, y->facts, sizeof *y->facts * n);
-  y->facts = job->lists;
-  job->lists = NULL;
-  y->level = job->request.level;
+  y->stats.level = g->level;
   y->stats.cached = code->cached;
   y->stats.compile_ns = code_ns(code);
   y->stats.code_bytes = code->code_bytes;
@@ -197,7 +223,7 @@ static void install(vm_tier *t, vm_job *job, const vm_jit_code *code) {
   t->compiled++;
   t->code_bytes += code->code_bytes;
   t->compile_ns += y->stats.compile_ns;
-  atomic_store(&y->code, code);
+  atomic_store(&y->region, g);
   atomic_store(&y->state, ENTRY_READY);
   atomic_fetch_add(&e->news, 1);
 }
@@ -224,21 +250,29 @@ static void say_result(vm_tier *t, vm_job *job, const vm_jit_code *code, const c
   else vm_tier_say(t, "%s: level %u refused: %s", name, job->request.level, why);
 }
 
+/* Nothing can be made executable here. */
+static void note_denied(vm_tier *t, const char *why) {
+  pthread_mutex_lock(&t->loading);
+  snprintf(t->why, sizeof t->why, "%s", why);
+  atomic_store(&t->loaded, -1);
+  pthread_mutex_unlock(&t->loading);
+}
+
 void vm_job_run(vm_tier *t, vm_job *job) {
   char why[VM_JIT_WHY] = "";
   const vm_jit_code *code = NULL;
+  vm_region *g = NULL;
   vm_jit_status status = VM_JIT_FAILED;
   if (vm_tier_plugin(t)) status = t->plugin->compile(t->engine, &job->request, &code, why);
   else snprintf(why, sizeof why, "%s", t->why);
-  if (status == VM_JIT_DENIED) {
-    pthread_mutex_lock(&t->loading);
-    snprintf(t->why, sizeof t->why, "%s", why);
-    atomic_store(&t->loaded, -1);
-    pthread_mutex_unlock(&t->loading);
-  }
+  if (status == VM_JIT_DENIED) note_denied(t, why);
   say_result(t, job, status == VM_JIT_OK ? code : NULL, why);
+  if (status == VM_JIT_OK && (g = region_new(t, job, code)) == NULL) {
+    t->plugin->drop(t->engine, code);
+    snprintf(why, sizeof why, "no memory");
+  }
   pthread_mutex_lock(&t->lock);
-  if (status == VM_JIT_OK) install(t, job, code);
+  if (g) install(t, job, g);
   else refuse(t, job, why);
   pthread_mutex_unlock(&t->lock);
   vm_entries_sweep(job->entries);

@@ -33,8 +33,19 @@ typedef enum {
   ENTRY_CLOSED  /* stays with the interpreter: why says why */
 } vm_entry_state;
 
+/* Code and what it was compiled for. */
+typedef struct vm_region {
+  const vm_jit_code *code;
+  struct vm_region *next; /* retired ones, under the lock */
+  uint64_t epoch;
+  uint8_t level;
+  bool checked; /* some list is tested at each operation: code works, slowly, when it changes */
+  uint32_t nlists;
+  vm_jit_list facts[]; /* of the function's lists */
+} vm_region;
+
 typedef struct vm_entry {
-  _Atomic(const vm_jit_code *) code;
+  _Atomic(vm_region *) region;
   uint32_t fn, pc, loop; /* loop: nloops for the function's start */
   _Atomic uint8_t state; /* vm_entry_state */
   uint8_t level;         /* of the code */
@@ -47,12 +58,6 @@ typedef struct vm_entry {
   vm_entry_stats stats;
 } vm_entry;
 
-typedef struct retired {
-  struct retired *next;
-  const vm_jit_code *code;
-  uint64_t epoch;
-} retired;
-
 /* Of a link. */
 typedef struct vm_entries {
   vm_tier *tier;
@@ -62,7 +67,7 @@ typedef struct vm_entries {
   vm_entry *entry;
   _Atomic uint64_t news;  /* grows when code comes */
   _Atomic uint64_t epoch;
-  retired *retired;
+  vm_region *retired;
   vm_context *contexts; /* by cx->next */
 } vm_entries;
 
@@ -132,8 +137,10 @@ void vm_jit_core_fill(vm_jit_core *core); /* vm_jit_core.c */
 /* The top frame is at that loop's header, hot or not. */
 void vm_tier_consider(vm_context *cx, unsigned loop);
 void vm_tier_consider_fn(vm_context *cx);
-/* An exit that says that the code does not fit what there is. */
-void vm_tier_missed(vm_context *cx, vm_entry *y, const vm_jit_exit *x);
+/* Whether the lists are as the region assumes. */
+bool vm_region_fits(const vm_region *g, const vm_frame *f);
+/* The region has left for that reason, which says that it does not fit what there is. */
+void vm_tier_missed(vm_context *cx, vm_entry *y, const vm_region *g, vm_jit_exit_reason reason);
 /* What code there is now, into the context's profile. */
 void vm_tier_take_news(vm_context *cx);
 

@@ -76,7 +76,7 @@ static bool job_facts(vm_tier *t, vm_job *job, const vm_frame *f, vm_entry *y) {
   }
   for (unsigned i = 0; i < fn->nlists; i++) {
     job->lists[i] = fact_of(f, i, y);
-    if (job->request.level == 1) job->lists[i].trust = VM_JIT_CHECKED;
+    if (y->rounds > MAX_ROUNDS) job->lists[i].trust = VM_JIT_CHECKED;
   }
   if (fn->nloops) {
     job->careful = ls_mem_zalloc(t->mem, fn->nloops);
@@ -134,7 +134,7 @@ static void upgrade(vm_context *cx, vm_entry *y, uint64_t heat) {
   vm_tier *t = cx->entries->tier;
   uint8_t state = atomic_load(&y->state);
   if (state == ENTRY_COLD && heat >= heat_first(t)) request(cx, y, first_level(t));
-  else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->level < best_level(t) &&
+  else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->stats.level < best_level(t) &&
            heat >= heat_best(t))
     request(cx, y, best_level(t));
 }
@@ -174,7 +174,7 @@ void vm_tier_consider_fn(vm_context *cx) {
   vm_tier *t = cx->entries->tier;
   vm_entry *y = vm_entry_of(cx->entries, f->fn, f->code->fn->nloops);
   upgrade(cx, y, p->calls * CALLS_PER_HEAT + p->heat);
-  if (atomic_load(&y->code)) p->hot_calls = 0;
+  if (atomic_load(&y->region)) p->hot_calls = 0;
   else if (atomic_load(&y->state) == ENTRY_CLOSED) p->hot_calls = UINT64_MAX;
   else p->hot_calls = p->calls + 1 + heat_first(t) / CALLS_PER_HEAT / 8;
 }
@@ -189,7 +189,7 @@ void vm_tier_take_news(vm_context *cx) {
   for (uint32_t i = 0; i < e->n; i++) {
     const vm_entry *y = &e->entry[i];
     vm_fn_profile *p = &cx->profile.fns[y->fn];
-    uint64_t hot = atomic_load(&y->code) ? 0 : UINT64_MAX;
+    uint64_t hot = atomic_load(&y->region) ? 0 : UINT64_MAX;
     if (p->calls == 0) continue;
     if (y->loop < e->link->module->fns[y->fn].nloops) p->loops[y->loop].hot_headers = hot;
     else if (hot == 0) p->hot_calls = 0;
@@ -199,18 +199,25 @@ void vm_tier_take_news(vm_context *cx) {
 
 /* ---- code that does not fit */
 
+static bool list_fits(const ls_list *l, const vm_jit_list *fact) {
+  if (fact->trust == VM_JIT_ANY) return true;
+  if (fact->direct && (l->u.array.dir == NULL || l->u.array.shift != 0)) return false;
+  return fact->shape == l->shape;
+}
+
+bool vm_region_fits(const vm_region *g, const vm_frame *f) {
+  for (uint32_t i = 0; i < g->nlists; i++)
+    if (!list_fits(f->lists->list[i], &g->facts[i])) return false;
+  return true;
+}
+
 /* Notes which lists are not as assumed; whether there was one. */
-static bool note_changes(vm_tier *t, vm_entry *y, const vm_frame *f) {
-  unsigned n = f->code->fn->nlists;
+static bool note_changes(vm_tier *t, vm_entry *y, const vm_region *g, const vm_frame *f) {
   bool any = false;
-  if (y->changes == NULL && n) y->changes = ls_mem_zalloc(t->mem, n);
-  if (y->changes == NULL || y->facts == NULL) return false;
-  for (unsigned i = 0; i < n; i++) {
-    const ls_list *l = f->lists->list[i];
-    const vm_jit_list *fact = &y->facts[i];
-    bool direct = ls_shape_layout(l->shape) == LS_ARRAY && l->u.array.dir && l->u.array.shift == 0;
-    if (fact->trust != VM_JIT_GUARDED) continue;
-    if (fact->shape == l->shape && (!fact->direct || direct)) continue;
+  if (y->changes == NULL && g->nlists) y->changes = ls_mem_zalloc(t->mem, g->nlists);
+  if (y->changes == NULL) return false;
+  for (uint32_t i = 0; i < g->nlists; i++) {
+    if (list_fits(f->lists->list[i], &g->facts[i])) continue;
     if (y->changes[i] < 255) y->changes[i]++;
     any = true;
   }
@@ -220,20 +227,17 @@ static bool note_changes(vm_tier *t, vm_entry *y, const vm_frame *f) {
 /* Compiles the region anew, or at level 1 where that has been done often enough. */
 static void again(vm_context *cx, vm_entry *y) {
   vm_entries *e = cx->entries;
-  vm_tier *t = e->tier;
-  uint8_t ready = ENTRY_READY;
-  bool last = ++y->rounds > MAX_ROUNDS;
-  unsigned level = last ? 1 : y->level;
+  unsigned level = y->stats.level;
+  if (y->rounds < 255) y->rounds++;
+  if (y->rounds > MAX_ROUNDS) level = 1;
   vm_entry_retire(e, y);
-  atomic_compare_exchange_strong(&y->state, &ready, last && y->rounds > MAX_ROUNDS + 1
-                                                        ? ENTRY_CLOSED
-                                                        : ENTRY_COLD);
-  if (atomic_load(&y->state) == ENTRY_CLOSED)
-    snprintf(y->stats.why, sizeof y->stats.why, "its code never fitted for long");
   y->stats.deopts++;
-  pthread_mutex_unlock(&t->lock);
+  atomic_store(&y->state, y->rounds > 2 * MAX_ROUNDS ? ENTRY_CLOSED : ENTRY_COLD);
+  if (y->rounds > 2 * MAX_ROUNDS)
+    snprintf(y->stats.why, sizeof y->stats.why, "its code never fitted for long");
+  pthread_mutex_unlock(&e->tier->lock);
   request(cx, y, level);
-  pthread_mutex_lock(&t->lock);
+  pthread_mutex_lock(&e->tier->lock);
 }
 
 /* Exits that should be rare: whether so many came that something must be done. */
@@ -242,23 +246,25 @@ static bool too_many(const vm_entry *y, vm_jit_exit_reason reason) {
   return exits >= MISSES && exits > atomic_load(&y->runs) / 4;
 }
 
-void vm_tier_missed(vm_context *cx, vm_entry *y, const vm_jit_exit *x) {
+static bool should_change(vm_context *cx, vm_entry *y, const vm_region *g,
+                          vm_jit_exit_reason reason) {
+  if (reason == VM_JIT_EXIT_SHAPE && note_changes(cx->entries->tier, y, g, cx->top)) return true;
+  if (reason == VM_JIT_EXIT_BULK && !y->careful) {
+    y->careful = true;
+    return true;
+  }
+  if (!too_many(y, reason)) return false;
+  atomic_store(&y->exits[reason], 0);
+  atomic_store(&y->runs, 0);
+  return true;
+}
+
+void vm_tier_missed(vm_context *cx, vm_entry *y, const vm_region *g, vm_jit_exit_reason reason) {
   vm_tier *t = cx->entries->tier;
-  vm_jit_exit_reason reason = (vm_jit_exit_reason)x->reason;
-  atomic_fetch_add(&y->exits[reason], 1);
   if (t->o.stress) return; /* it left for no reason */
   pthread_mutex_lock(&t->lock);
-  if (atomic_load(&y->state) == ENTRY_READY && atomic_load(&y->code)) {
-    if (reason == VM_JIT_EXIT_SHAPE && note_changes(t, y, cx->top)) {
-      again(cx, y);
-    } else if (reason == VM_JIT_EXIT_BULK && !y->careful) {
-      y->careful = true;
-      again(cx, y);
-    } else if (too_many(y, reason)) {
-      atomic_store(&y->exits[reason], 0);
-      atomic_store(&y->runs, 0);
-      again(cx, y);
-    }
-  }
+  if (atomic_load(&y->region) == g && atomic_load(&y->state) == ENTRY_READY &&
+      should_change(cx, y, g, reason))
+    again(cx, y);
   pthread_mutex_unlock(&t->lock);
 }

@@ -28,21 +28,30 @@ void vm_tier_end(vm_context *cx) {
   if (cx->entries) atomic_store(&cx->seen, UINT64_MAX);
 }
 
-/* One run of the entry's code: where it left. */
-static const vm_jit_exit *run(vm_context *cx, vm_entry *y, const vm_jit_code *code) {
+/* Other threads count too; a number may get lost, which does no harm. */
+static void count(_Atomic uint64_t *n) {
+  uint64_t was = atomic_load_explicit(n, memory_order_relaxed);
+  atomic_store_explicit(n, was + 1, memory_order_relaxed);
+}
+
+/* One run of the region: why it left. */
+static vm_jit_exit_reason run(vm_context *cx, vm_entry *y, const vm_region *g) {
   uint64_t from = cx->work;
   vm_fn_profile *p = cx->top->profile;
+  const vm_region *outer = cx->in;
   cx->poll_at = earlier(from + RUN_WORK, cx->work_limit);
+  cx->in = g;
   cx->native++;
-  uint32_t exit = code->enter(cx->top, cx);
+  uint32_t exit = g->code->enter(cx->top, cx);
   cx->native--;
+  cx->in = outer;
   cx->poll_at = earlier(cx->work + cx->poll_work, cx->work_limit);
   cx->heat_from = cx->work;
-  uint64_t runs = atomic_load_explicit(&y->runs, memory_order_relaxed);
-  atomic_store_explicit(&y->runs, runs + 1, memory_order_relaxed);
+  count(&y->runs);
+  count(&y->exits[g->code->exits[exit].reason]);
   if (y->loop < cx->link->module->fns[y->fn].nloops) p->loops[y->loop].heat += cx->work - from;
   else p->heat += cx->work - from;
-  return &code->exits[exit];
+  return (vm_jit_exit_reason)g->code->exits[exit].reason;
 }
 
 static int stop(vm_context *cx, int fault) {
@@ -50,36 +59,52 @@ static int stop(vm_context *cx, int fault) {
   return VM_STOPPED;
 }
 
-static bool is_miss(const vm_jit_exit *x) {
-  return x->reason == VM_JIT_EXIT_SHAPE || x->reason == VM_JIT_EXIT_FAULT ||
-         x->reason == VM_JIT_EXIT_COLD || x->reason == VM_JIT_EXIT_BULK;
-}
-
-/* Code for the loop at the frame's pc, asked for where there is none. */
-static const vm_jit_code *code_for(vm_context *cx, unsigned loop, vm_entry **y) {
+/* The code for the loop at the frame's pc, asked for where there is none. */
+static const vm_region *region_at(vm_context *cx, unsigned loop, vm_entry **y) {
   if (atomic_load_explicit(&cx->entries->news, memory_order_relaxed) != cx->news)
     vm_tier_take_news(cx);
   *y = vm_entry_of(cx->entries, cx->top->fn, loop);
   vm_tier_consider(cx, loop);
-  return atomic_load(&(*y)->code);
+  return atomic_load(&(*y)->region);
+}
+
+/* Whether the region left because it does not fit, which has been seen to. */
+static bool missed(vm_context *cx, vm_entry *y, const vm_region *g, vm_jit_exit_reason reason) {
+  switch (reason) {
+  case VM_JIT_EXIT_SHAPE:
+  case VM_JIT_EXIT_FAULT:
+  case VM_JIT_EXIT_COLD:
+  case VM_JIT_EXIT_BULK:
+    vm_tier_missed(cx, y, g, reason);
+    return true;
+  case VM_JIT_EXIT_WORK:
+  case VM_JIT_EXIT_LEAVE:
+  case VM_JIT_EXIT_RETURN:
+    /* Code that tests as it goes does not leave by itself. */
+    if (g->checked && !vm_region_fits(g, cx->top)) vm_tier_missed(cx, y, g, VM_JIT_EXIT_SHAPE);
+    return false;
+  case VM_JIT_EXIT_RAISED:
+    break;
+  }
+  return false;
 }
 
 /* Enters the code, and whatever code comes next. */
-static int go(vm_context *cx, vm_entry *y, const vm_jit_code *code) {
+static int go(vm_context *cx, vm_entry *y, const vm_region *g) {
   vm_frame *f = cx->top;
-  while (code) {
-    const vm_jit_exit *x = run(cx, y, code);
-    if (x->reason == VM_JIT_EXIT_RAISED) return VM_STOPPED;
-    bool miss = is_miss(x), same = f->pc == y->pc;
-    if (miss) vm_tier_missed(cx, y, x);
+  while (g) {
+    uint32_t from = y->pc;
+    vm_jit_exit_reason reason = run(cx, y, g);
+    if (reason == VM_JIT_EXIT_RAISED) return VM_STOPPED;
+    bool stuck = missed(cx, y, g, reason) && f->pc == from;
     const vm_ins *i = &f->code->fn->code[f->pc];
     rest(cx);
     if (i->op != VM_OP_LOOP) break;
     uint64_t total = cx->work + vm_ins_cost(i);
     f->profile->loops[i->a].headers++;
     int fault = vm_check_limits(cx, total);
-    code = code_for(cx, i->a, &y);
-    if (fault == VM_FINE && code && !(miss && same)) continue;
+    g = region_at(cx, i->a, &y);
+    if (fault == VM_FINE && g && !stuck) continue;
     cx->work = total;
     if (fault != VM_FINE) return stop(cx, fault);
     f->pc++;
@@ -91,20 +116,21 @@ static int go(vm_context *cx, vm_entry *y, const vm_jit_code *code) {
 int vm_tier_at_loop(vm_context *cx, unsigned loop) {
   vm_entry *y;
   rest(cx);
-  const vm_jit_code *code = code_for(cx, loop, &y);
-  return code && cx->native < MAX_NATIVE ? go(cx, y, code) : VM_FINE;
+  const vm_region *g = region_at(cx, loop, &y);
+  return g && cx->native < MAX_NATIVE ? go(cx, y, g) : VM_FINE;
 }
 
 int vm_tier_at_start(vm_context *cx) {
   rest(cx);
   vm_tier_consider_fn(cx);
   vm_entry *y = vm_entry_of(cx->entries, cx->top->fn, cx->top->code->fn->nloops);
-  const vm_jit_code *code = atomic_load(&y->code);
-  return code && cx->native < MAX_NATIVE ? go(cx, y, code) : VM_FINE;
+  const vm_region *g = atomic_load(&y->region);
+  return g && cx->native < MAX_NATIVE ? go(cx, y, g) : VM_FINE;
 }
 
 int vm_tier_poll(vm_context *cx, uint64_t work) {
   cx->poll_at = earlier(work + RUN_WORK, cx->work_limit);
   if (vm_check_limits(cx, work) != VM_FINE) return 1;
+  if (cx->in->checked && !vm_region_fits(cx->in, cx->top)) return 1;
   return atomic_load_explicit(&cx->entries->news, memory_order_relaxed) != cx->news;
 }

@@ -109,7 +109,7 @@ static bool run(vm_flow *f) {
 }
 
 static void watch(vm_flow *f, uint8_t *seen, unsigned r) {
-  if (r < f->fn->nregs && !seen[r]) {
+  if (!seen[r]) {
     seen[r] = 1;
     f->watch[f->nwatch++] = (uint16_t)r;
   }

@@ -94,6 +94,26 @@ pure_jit pure_engine_jit(const pure_engine *engine) {
   return engine->jit == PURE_JIT_AUTO ? PURE_JIT_3 : engine->jit;
 }
 
+void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out) {
+  if (!out || out->size != sizeof *out)
+    return;
+  *out = (pure_jit_stats){.size = sizeof *out};
+  if (!engine || !engine->tier)
+    return;
+  vm_tier_stats s;
+  vm_tier_read(engine->tier, &s);
+  *out = (pure_jit_stats){.size = sizeof *out,
+                          .plugin = s.plugin,
+                          .llvm = s.llvm,
+                          .reason = s.why,
+                          .waiting = s.waiting,
+                          .compiled = s.compiled,
+                          .refused = s.refused,
+                          .dropped = s.dropped,
+                          .code_bytes = s.code_bytes,
+                          .compile_ns = s.compile_ns};
+}
+
 void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {
   if (!out)
     return;

@@ -78,6 +78,9 @@ pure_status host_file_open(host_file *f, pure_engine *engine, const char *path, 
     f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
   } else if (!there || access(f->path, W_OK) == 0) {
     open_temporary(f, there ? (old.st_mode & 0777) : 0666);
+    /* What the umask took away; where it stays away the file is stricter than it was. */
+    if (there && f->fd >= 0)
+      (void)!fchmod(f->fd, old.st_mode & 0777);
   }
   if (f->fd >= 0)
     return PURE_OK;

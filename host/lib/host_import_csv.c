@@ -28,7 +28,8 @@ static inline const char *field(pure_import *m, const import_field *f, const cha
   const char *q = f->type == LS_INT    ? import_fast_int(p, cell)
                   : f->type == LS_REAL ? import_fast_real(p, cell)
                                        : NULL;
-  if (q && (*q == m->separator || (*q == '\n' && q != m->end)))
+  if (q && (*q == m->separator || (*q == '\n' && q != m->end) ||
+            (*q == '\r' && q[1] == '\n' && q + 1 < m->end)))
     return q;
   import_span span;
   if (!import_span_separated(m, p, &span) || !import_value(m, f, p, &span, cell))

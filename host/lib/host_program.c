@@ -265,21 +265,31 @@ pure_status pure_program_result_column(const pure_program *program, uint32_t fun
 }
 
 pure_status pure_program_find_list(const pure_program *program, const char *name, uint32_t *list) {
+  if (list)
+    *list = 0;
   if (!program || !name || !list)
     return PURE_MISUSE;
-  for (*list = 0; *list < program->module->nstored; ++*list)
-    if (strcmp(program->module->lists[*list].schema.name, name) == 0)
+  for (uint32_t i = 0; i < program->module->nstored; i++) {
+    if (strcmp(program->module->lists[i].schema.name, name) == 0) {
+      *list = i;
       return PURE_OK;
+    }
+  }
   return PURE_NOT_FOUND;
 }
 
 pure_status pure_program_find_function(const pure_program *program, const char *name,
                                        uint32_t *function) {
+  const vm_fn *fn;
+  if (function)
+    *function = 0;
   if (!program || !name || !function)
     return PURE_MISUSE;
-  const vm_fn *fn;
-  for (*function = 0; (fn = callable(program, *function)); ++*function)
-    if (strcmp(fn->name, name) == 0)
+  for (uint32_t i = 0; (fn = callable(program, i)); i++) {
+    if (strcmp(fn->name, name) == 0) {
+      *function = i;
       return PURE_OK;
+    }
+  }
   return PURE_NOT_FOUND;
 }

@@ -14,6 +14,20 @@ static uint32_t loop_line(const vm_fn *fn, uint32_t loop) {
   return 0;
 }
 
+static void describe_tier(pure_session *session, uint32_t fn, uint32_t loop, pure_loop_stats *out) {
+  static const char *const names[] = {"interpreter", "level 1", "level 2", "level 3"};
+  vm_entry_stats s;
+  out->tier = names[0];
+  if (!vm_link_read_entry(session->store->link, fn, loop, &s))
+    return;
+  out->tier = names[s.level];
+  out->compiles = s.compiles;
+  out->deopts = s.deopts;
+  out->compile_ns = s.compile_ns;
+  out->code_bytes = s.level ? s.code_bytes : 0;
+  memcpy(out->reason, s.why, sizeof out->reason);
+}
+
 static void describe(const vm_fn *fn, uint32_t loop, const vm_loop_profile *seen,
                      pure_loop_stats *out) {
   memset(out, 0, sizeof *out);
@@ -42,6 +56,7 @@ pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_l
       if (loops[i].headers == 0 || loop-- > 0)
         continue;
       describe(fn, i, &loops[i], out);
+      describe_tier(session, f, i, out);
       status = PURE_OK;
     }
   }

@@ -76,6 +76,15 @@ void run_lists_print(run *r, FILE *out) {
             (unsigned long long)s.narrow_bytes, s.widths);
 }
 
+static void print_compiles(const pure_loop_stats *s) {
+  if (s->compiles)
+    fprintf(stderr, "  compiled %llu times, last in %.3f ms, %llu bytes; %llu deopts\n",
+            (unsigned long long)s->compiles, (double)s->compile_ns / 1e6,
+            (unsigned long long)s->code_bytes, (unsigned long long)s->deopts);
+  if (s->reason[0])
+    fprintf(stderr, "  %s\n", s->reason);
+}
+
 static void print_loops(const run *r) {
   pure_loop_stats s = {.size = sizeof s};
   size_t width = 4;
@@ -94,15 +103,31 @@ static void print_loops(const run *r) {
     fprintf(stderr, "%*s  %12llu  %14llu  %12llu  %s\n", (int)width - n, "",
             (unsigned long long)s.entries, (unsigned long long)s.headers,
             (unsigned long long)s.longest, s.tier);
+    print_compiles(&s);
   }
+}
+
+static void print_tiers(const run *r) {
+  pure_jit_stats s = {.size = sizeof s};
+  pure_engine_jit_stats(r->engine, &s);
+  fprintf(stderr, "tiers\n  asked for %s", tier_name(r->o.jit));
+  if (s.llvm)
+    fprintf(stderr, ", LLVM %s", s.llvm);
+  if (s.reason)
+    fprintf(stderr, "; everything ran on the interpreter: %s", s.reason);
+  else if (r->o.jit != PURE_JIT_0)
+    fprintf(stderr, "; %llu compiled in %.3f ms, %llu bytes, %llu dropped, %llu refused",
+            (unsigned long long)s.compiled, (double)s.compile_ns / 1e6,
+            (unsigned long long)s.code_bytes, (unsigned long long)s.dropped,
+            (unsigned long long)s.refused);
+  fputc('\n', stderr);
 }
 
 void run_stats_print(run *r) {
   print_times(r);
   print_work(r);
   print_memory(r);
-  fprintf(stderr, "tiers\n  asked for %s; this build has the interpreter and no compiled tiers\n",
-          tier_name(r->o.jit));
+  print_tiers(r);
   run_lists_print(r, stderr);
   print_loops(r);
 }

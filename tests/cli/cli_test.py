@@ -154,9 +154,10 @@ def test_save_through_a_link_and_to_a_pipe(f):
 
 def test_save_keeps_the_mode(f):
     f.out("open", 1, 7, "--save", "s.snap")
-    os.chmod(f.path / "s.snap", 0o600)
-    f.out("open", 1, 8, "--save", "s.snap")
-    same((f.path / "s.snap").stat().st_mode & 0o777, 0o600)
+    for mode in (0o600, 0o666):
+        os.chmod(f.path / "s.snap", mode)
+        f.out("open", 1, 8, "--save", "s.snap")
+        same((f.path / "s.snap").stat().st_mode & 0o777, mode)
 
 
 THINGS = ('id,name,born,ok,size\n1,"a, ""b""\nc",1998-09-02,true,1.5\n2,,0001-01-01,0,-0.0\n'
@@ -375,6 +376,29 @@ def test_shell_on_a_terminal(f):
     seen, status = on_terminal(f, ["p.pure", "-i"], ["open 1 42", "balance 1", "nonsense", ".quit"])
     same(status, 0)
     want("42" in seen and "there is no query or event nonsense" in seen, seen)
+
+
+def test_progress_bar(f):
+    """On a terminal, when it takes more than a second; gone at the end."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([PURE_RUN, "p.pure", "--load", "edges=-:edges", "size"], cwd=f.path,
+                               env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=slave)
+    os.close(slave)
+    for pause in (1.2, 0.3, 0):
+        process.stdin.write(b"".join(b"%d %d\n" % (time.monotonic_ns(), i) for i in range(1000)))
+        process.stdin.flush()
+        time.sleep(pause)
+    out, _ = process.communicate(timeout=60)
+    seen = b""
+    try:
+        while block := os.read(master, 65536):
+            seen += block
+    except OSError:
+        pass
+    os.close(master)
+    same((process.returncode, out), (0, b"3000\n"))
+    want(b"<stdin>" in seen and b"MB/s" in seen and seen.endswith(b"\r\x1b[K"), seen)
 
 
 def test_interrupt(f):

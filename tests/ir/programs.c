@@ -16,7 +16,8 @@ static void each(const char *pattern, const compare_options *o, machine_counts *
   glob_t found;
   snprintf(path, sizeof path, "%s/%s", source(), pattern);
   ck_assert_int_eq(glob(path, 0, NULL, &found), 0);
-  for (size_t i = 0; i < found.gl_pathc; i++) compare_file(found.gl_pathv[i], o, total);
+  for (size_t i = 0; i < found.gl_pathc; i++)
+    compare_file(found.gl_pathv[i], o, total);
   globfree(&found);
 }
 
@@ -35,7 +36,8 @@ END_TEST
 START_TEST(golden) {
   machine_counts n = {0};
   for (unsigned trust = 0; trust < 4; trust++) {
-    compare_options o = {.seed = 11 + trust, .rows = 60, .calls = 2, .relayout = true, .limits = true};
+    compare_options o = {
+        .seed = 11 + trust, .rows = 60, .calls = 2, .relayout = true, .limits = true};
     o.machine = (machine_options){.level = (unsigned)_i, .trust = trust, .seed = 3, .skip = trust};
     each("tests/golden/*.pure", &o, &n);
   }

@@ -16,13 +16,14 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
 static void compare(uint64_t seed, unsigned level, machine_counts *n) {
   char *text = random_source(seed), name[40];
   snprintf(name, sizeof name, "program %llu", (unsigned long long)seed);
-  compare_options o = {.seed = seed, .rows = 40, .calls = 6, .relayout = seed % 3 != 0,
-                       .limits = seed % 4 == 0};
+  compare_options o = {
+      .seed = seed, .rows = 40, .calls = 6, .relayout = seed % 3 != 0, .limits = seed % 4 == 0};
   o.machine = (machine_options){.level = level,
                                 .trust = seed % 2 ? IR_GUARDED : 3,
                                 .seed = seed + 5,
                                 .skip = (unsigned)(seed % 5),
-                                .careful = seed % 7 == 0};
+                                .careful = seed % 7 == 0,
+                                .l2_bytes = seed % 2 ? 64 : 0};
   compare_program(name, text, strlen(text), &o, n);
   free(text);
 }
@@ -30,8 +31,10 @@ static void compare(uint64_t seed, unsigned level, machine_counts *n) {
 START_TEST(programs) {
   uint64_t first = setting("PURE_RANDOM_SEED", 1), count = setting("PURE_RANDOM_PROGRAMS", 100);
   machine_counts n = {0};
-  for (uint64_t k = 0; k < count; k++) compare(first + k, (unsigned)_i, &n);
-  if (count >= 100) ck_assert_uint_gt(n.entries, count * 10);
+  for (uint64_t k = 0; k < count; k++)
+    compare(first + k, (unsigned)_i, &n);
+  if (count >= 100)
+    ck_assert_uint_gt(n.entries, count * 10);
 }
 END_TEST
 

@@ -65,6 +65,9 @@ START_TEST(operands_are_in_range) {
   WITH(ins_of(VM_OP_MOV)->c, 1, "an unused operand is 1; it must be 0");
   WITH(ins_of(VM_OP_MOV)->a, 40, "r40; the function has 40 registers");
   WITH(ins_of(VM_OP_MOV)->b, 65535, "r65535; the function has 40 registers");
+  WITH(ins_of(VM_OP_LDI)->a, 40, "r40; the function has 40 registers");
+  WITH(ins_of(VM_OP_ILT)->b, 20, "r20; the function has 20 registers");
+  WITH(ins_of(VM_OP_ILT)->c, 20, "r20; the function has 20 registers");
   WITH(ins_of(VM_OP_LDB)->b, 2, "the number is 2; it must be 0 or 1");
   WITH(ins_of(VM_OP_LDK)->b, 10, "constant 10; there are 10");
   WITH(ins_of(VM_OP_RAISE)->a, VM_NFAULTS, "fault 12; there are 12");
@@ -92,10 +95,12 @@ START_TEST(blocks_end_within_the_registers) {
 END_TEST
 
 START_TEST(jumps_lead_to_instructions_and_loops) {
-  uint16_t there = (uint16_t)m->fns[0].ncode;
+  const vm_ins *jmp = ins_of(VM_OP_JMP);
+  uint16_t there = (uint16_t)(m->fns[0].ncode - (uint32_t)(jmp - m->fns[0].code) - 1);
+  WITH(ins_of(VM_OP_JMP)->a, there, "jumps out of the code");
   WITH(ins_of(VM_OP_JMP)->a, 32767, "jumps out of the code");
   WITH(ins_of(VM_OP_JMP)->a, (uint16_t)-32768, "jumps out of the code");
-  WITH(ins_of(VM_OP_NEXT)->c, there, "jumps out of the code");
+  WITH(ins_of(VM_OP_NEXT)->c, 30000, "jumps out of the code");
   WITH(ins_of(VM_OP_JT)->b, (uint16_t)-2, "which is no loop");
   WITH(ins_of(VM_OP_JMP)->a, (uint16_t)-1, "which is no loop");
   WITH(ins_of(VM_OP_NEXT)->c, (uint16_t)-3, "which is no loop");
@@ -194,6 +199,27 @@ START_TEST(only_fns_are_called) {
   refused("calls note, which is no fn");
   i->b = 3;
   refused("function 3; there are 3");
+}
+END_TEST
+
+START_TEST(results_have_a_register) {
+  static const char *const calls[] = {"call r0, f", "callx r0, x"};
+  text_buffer t = {NULL, 0};
+  for (unsigned regs = 0; regs < 2; regs++)
+    for (unsigned k = 0; k < 2; k++) {
+      text_add(&t, "pure extern x(): int\nfn f(): int { regs 1 ldi r0, 1 retv r0 }\n");
+      text_add(&t, "query q() { regs %u %s ret }", regs, calls[k]);
+      if (regs)
+        vm_module_release(assemble(mem, t.bytes));
+      else
+        assemble_refused(mem, t.bytes, "r0; the function has 0 registers");
+      text_free(&t);
+    }
+  text_add(
+      &t,
+      "pure extern x()\nfn f() { regs 0 ret }\nquery q() { regs 0 call r0, f callx r0, x ret }");
+  vm_module_release(assemble(mem, t.bytes));
+  text_free(&t);
 }
 END_TEST
 
@@ -322,7 +348,8 @@ int main(void) {
                                 schemas_hold_together,
                                 constants_are_values,
                                 functions_have_what_they_use,
-                                keys_are_sixteen_at_most};
+                                keys_are_sixteen_at_most,
+                                results_have_a_register};
   Suite *suite = suite_create("verify_code");
   TCase *tcase = tcase_create("numbers");
   tcase_add_checked_fixture(tcase, setup, teardown);

@@ -29,6 +29,7 @@ static const char decls[] = "const word text \"x\"\n"
                             "local pile (n: int)\n"
                             "local words (t: text) key (t)\n"
                             "pure extern look(a: int): int\n"
+                            "pure extern name(a: int): text\n"
                             "extern tell(a: int)\n";
 
 /* An event with these lists: body after them. */
@@ -76,6 +77,16 @@ START_TEST(operands_have_types) {
   accepts("query q(a: text, b: int)", "bif r2, length, r0 bif r2, slice, r0 fail r2");
   refuses("query q(a: text, b: int)", "bif r2, bytes, r1 ret", "r1 holds int; text is needed");
   refuses("query q(a: text, b: int)", "bif r3, slice, r0 ret", "r2 may be unset; int is needed");
+}
+END_TEST
+
+START_TEST(results_have_types) {
+  accepts("query q(a: int, b: real, d: date)",
+          "rneg r0, r1 radd r0, r0, r1 ddiff r1, r2, r2 dadd r3, r2, r1 ddiff r2, r3, r3 ret");
+  refuses("query q(a: int, b: real)", "rneg r0, r1 ineg r0, r0 ret", "r0 holds real");
+  refuses("query q(a: int, d: date)", "dadd r0, r1, r0 ineg r0, r0 ret", "r0 holds date");
+  refuses("query q(a: date)", "ddiff r0, r0, r0 ddiff r0, r0, r0 ret", "r0 holds int");
+  refuses("query q(a: real)", "req r0, r0, r0 rneg r0, r0 ret", "r0 holds bool");
 }
 END_TEST
 
@@ -195,6 +206,50 @@ START_TEST(a_miss_leaves_no_row) {
 }
 END_TEST
 
+START_TEST(rows_of_two_lists_are_no_row) {
+  static const char body[] = "lists keyed, mine new mine mov r4, r0 jf r1, off find r2, keyed "
+                             "jmp on off: find r2, %s on: get r5, r2, keyed.n ret";
+  text_buffer t = {NULL, 0};
+  text_add(&t, body, "keyed");
+  accepts("query q(a: int, b: bool)", t.bytes);
+  text_free(&t);
+  text_add(&t, body, "mine");
+  refuses("query q(a: int, b: bool)", t.bytes, "r2 may be unset; a fresh handle of keyed");
+  text_free(&t);
+}
+END_TEST
+
+START_TEST(an_empty_slice_leaves_nothing) {
+  const char *body = "lists pairs firstj r2, pairs[0%s], off off: %s ret";
+  text_buffer t = {NULL, 0};
+  static const char *const gone[] = {"get r9, r2, pairs.t", "mov r9, r4", "mov r9, r5"};
+  for (unsigned k = 0; k < 3; k++) {
+    text_add(&t, body, " tracked", gone[k]);
+    refuses("query q()", t.bytes, "may be unset");
+    text_free(&t);
+  }
+  accepts("query q()", "lists pairs firstj r2, pairs[0 tracked], off mov r9, r4 mov r9, r5 "
+                       "get r9, r2, pairs.t off: ret");
+  refuses("query q()",
+          "lists keyed seek r2, keyed[0 tracked] next r2, keyed[0 tracked], off off: "
+          "mov r9, r4 ret",
+          "r4 may be unset; a value is needed");
+}
+END_TEST
+
+START_TEST(a_key_that_is_set_on_one_path_is_not_set) {
+  refuses("query q(b: bool)",
+          "lists keyed seek r2, keyed[0 tracked] jf r0, on "
+          "next r2, keyed[0 tracked], off on: mov r9, r4 off: ret",
+          "r4 is a key that may not be set yet");
+  refuses("query q(b: bool)",
+          "lists keyed seek r2, keyed[0 tracked] jf r0, other "
+          "next r2, keyed[0 tracked], off jmp on other: mov r10, r0 "
+          "on: mov r9, r4 off: ret",
+          "r4 is a key that may not be set yet");
+}
+END_TEST
+
 START_TEST(handles_are_of_their_list) {
   refuses("query q(a: int)", "lists keyed, pairs mov r4, r0 find r2, keyed get r5, r2, pairs.t ret",
           "r2 holds a handle of keyed; a fresh handle of pairs is needed");
@@ -229,7 +284,9 @@ START_TEST(writes_make_handles_stale) {
     accepts("event e(a: int)", t.bytes);
     text_free(&t);
   }
-  /* A list that has nothing to do with it. */
+  /* Lists that have nothing to do with it. */
+  accepts("event e(a: int)", "lists keyed, pairs mov r4, r0 find r2, keyed ldi r7, 1 ldi r8, 1 "
+                             "ldk r9, word put r7, pairs get r9, r2, keyed.n ret");
   accepts("event e(a: int)", "lists keyed, rows mov r4, r0 find r2, keyed ldi r7, 1 ldk r8, word "
                              "add r7, rows get r9, r2, keyed.n ret");
 }
@@ -397,6 +454,9 @@ START_TEST(a_seek_has_no_row_yet) {
           "r2 holds a not yet valid handle of keyed; a row of keyed is needed");
   refuses("query q(a: int)", "lists keyed seek r2, keyed[0 tracked] mov r9, r4 ret",
           "r4 is a key that may not be set yet; a value is needed");
+  refuses("query q(a: int)",
+          "lists keyed seek r2, keyed[0 tracked] seek r2, keyed[0] mov r9, r4 ret",
+          "r4 may be unset; a value is needed");
   refuses("query q(a: int)", "lists rows seek r2, rows[0] get r9, r2, rows.n ret",
           "r2 holds a not yet valid handle of rows");
   accepts("query q(a: int)", "lists keyed seek r2, keyed[0 tracked] next r2, keyed[0 tracked], off "
@@ -511,6 +571,17 @@ START_TEST(set_writes_what_the_column_holds) {
 }
 END_TEST
 
+START_TEST(set_needs_a_fresh_row) {
+  refuses("event e(a: int)",
+          "lists keyed mov r6, r0 find r4, keyed clear keyed "
+          "set r4, r0, keyed.n ret",
+          "r4 holds a stale handle of keyed");
+  refuses("event e(a: int)", "lists keyed set r0, r0, keyed.n ret", "r0 holds int; a fresh handle");
+  refuses("event e(a: int)", "lists rows set r1, r0, rows.n ret",
+          "r1 may be unset; a fresh handle");
+}
+END_TEST
+
 START_TEST(ensure_takes_the_values_after_the_key) {
   accepts("event e(a: int, t: text)",
           "lists keyed mov r4, r0 ensure r2, r0, keyed get r6, r2, keyed.t ret");
@@ -540,6 +611,14 @@ START_TEST(arguments_have_the_types_of_the_parameters) {
 }
 END_TEST
 
+START_TEST(results_of_host_functions_have_types) {
+  accepts("query q(a: int)", "callx r0, name fail r0");
+  refuses("query q(a: int)", "callx r0, name iadd r0, r0, r0 ret", "r0 holds text; int is needed");
+  accepts("event e(a: int)", "callx r0, tell iadd r0, r0, r0 ret");
+  refuses("event e(a: int)", "callx r1, tell ret", "r1 may be unset; int is needed");
+}
+END_TEST
+
 START_TEST(queries_only_read) {
   accepts("event e()", "lists keyed clear keyed ret");
   refuses("query q()", "lists keyed clear keyed ret", "a query writes the stored list keyed");
@@ -556,6 +635,9 @@ START_TEST(queries_only_call_what_reads) {
   static const char fns[] = "fn writes() { regs 0 lists rows clear rows ret }\n"
                             "fn deep() { regs 0 call r0, round ret }\n"
                             "fn round() { regs 0 call r0, deep call r0, writes ret }\n"
+                            "fn one() { regs 0 lists pairs call r0, two clear pairs ret }\n"
+                            "fn two() { regs 0 call r0, three ret }\n"
+                            "fn three() { regs 0 call r0, one ret }\n"
                             "fn tells(a: int) { regs 1 callx r0, tell ret }\n"
                             "fn reads() { regs 1 lists rows count r0, rows call r0, reads ret }\n";
   static const struct {
@@ -563,6 +645,8 @@ START_TEST(queries_only_call_what_reads) {
   } calls[] = {{"writes", "a query calls writes, which writes the stored list rows"},
                {"deep", "a query calls deep, which writes the stored list rows"},
                {"round", "a query calls round, which writes the stored list rows"},
+               {"two", "a query calls two, which writes the stored list pairs"},
+               {"three", "a query calls three, which writes the stored list pairs"},
                {"tells", "a query calls tells, which calls a host function that is not pure"},
                {"reads", NULL}};
   text_buffer t = {NULL, 0};
@@ -616,6 +700,17 @@ START_TEST(odd_functions_are_refused_in_bounded_time) {
     text_add(&t, "jf r0, l%u ldi r%u, 1 l%u:\n", k, k % 299 + 1, k);
   text_add(&t, "ret }");
   vm_module_release(assemble(mem, t.bytes));
+  text_free(&t);
+}
+END_TEST
+
+START_TEST(very_many_functions_and_lists_are_refused) {
+  text_buffer t = {NULL, 0};
+  for (unsigned l = 0; l < 4096; l++)
+    text_add(&t, "list l%u (a: int)\n", l);
+  for (unsigned f = 0; f < 33000; f++)
+    text_add(&t, "fn f%u() { regs 0 ret }\n", f);
+  assemble_refused(mem, t.bytes, "33000 functions and 4096 stored lists are more than can be");
   text_free(&t);
 }
 END_TEST
@@ -677,6 +772,13 @@ int main(void) {
                                 queries_only_call_what_reads,
                                 what_a_function_writes_is_known,
                                 odd_functions_are_refused_in_bounded_time,
+                                results_of_host_functions_have_types,
+                                results_have_types,
+                                rows_of_two_lists_are_no_row,
+                                an_empty_slice_leaves_nothing,
+                                a_key_that_is_set_on_one_path_is_not_set,
+                                set_needs_a_fresh_row,
+                                very_many_functions_and_lists_are_refused,
                                 errors_name_the_place};
   Suite *suite = suite_create("verify");
   TCase *tcase = tcase_create("paths");

@@ -234,6 +234,18 @@ PURE_API void pure_engine_release(pure_engine *engine);
 /* The highest tier that programs can reach here, after options and what is installed. */
 PURE_API pure_jit pure_engine_jit(const pure_engine *engine);
 
+typedef struct pure_jit_stats {
+  size_t size;          /* sizeof(pure_jit_stats), set by the caller */
+  const char *plugin;   /* the file that was loaded; NULL: none yet.  Lives as long as the engine */
+  const char *llvm;     /* its version of LLVM, or NULL; likewise */
+  const char *reason;   /* why nothing can be compiled, or NULL; likewise */
+  uint64_t waiting;     /* compiles under way */
+  uint64_t compiled, refused, dropped;
+  uint64_t code_bytes;  /* held now */
+  uint64_t compile_ns;  /* processor time of all compiles */
+} pure_jit_stats;
+PURE_API void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out);
+
 typedef struct pure_memory_stats {
   uint64_t live_bytes; /* held now by everything of the engine */
   uint64_t peak_bytes;
@@ -517,10 +529,15 @@ typedef struct pure_loop_stats {
   size_t size;          /* sizeof(pure_loop_stats), set by the caller */
   const char *function; /* lives as long as the program */
   uint32_t line;        /* 0: unknown */
-  const char *tier;     /* "interpreter": a static text */
-  uint64_t entries;     /* times the loop was entered */
-  uint64_t headers;     /* times its header ran */
+  const char *tier;     /* "interpreter", "level 1" .. "level 3": a static text */
+  uint64_t entries;     /* times the interpreter entered the loop */
+  uint64_t headers;     /* times its header ran in the interpreter */
   uint64_t longest;     /* most header runs in one entry */
+  uint64_t compiles;    /* times code was made for an entry at this loop */
+  uint64_t deopts;      /* times it was thrown away, as what it assumed had changed */
+  uint64_t compile_ns;  /* processor time of the last compile */
+  uint64_t code_bytes;  /* of the code there is now */
+  char reason[160];     /* why there is none, or none of a higher level; may be empty */
 } pure_loop_stats;
 /* Loop number `loop` of those that ran in the calls of the session.  Past the end: PURE_NOT_FOUND,
  * without an error text. */

@@ -21,7 +21,50 @@ static uint64_t chance(uint64_t *state) {
   return *state;
 }
 
+static void say_row(const ls_list *l, ls_row h) {
+  for (unsigned c = 0; c < l->schema->ncols; c++) {
+    ls_val v = ls_list_get(l, h, c);
+    if (l->schema->cols[c].type == LS_REAL)
+      fprintf(stderr, " %g", v.r);
+    else
+      fprintf(stderr, " %lld", (long long)v.i);
+  }
+}
+
+/* The first row in which a stored list differs. */
+static void say_difference(const pair *p, unsigned i) {
+  ls_list *l[2];
+  ls_cursor c[2];
+  ls_row h[2];
+  bool more[2];
+  for (unsigned s = 0; s < 2; s++) {
+    l[s] = ls_store_list(vm_link_store(p->link[s]), i);
+    if (ls_list_seek(l[s], NULL, &LS_WHOLE, &c[s]) != LS_OK)
+      return;
+  }
+  for (uint64_t row = 0;; row++) {
+    bool same = true;
+    for (unsigned s = 0; s < 2; s++)
+      more[s] = ls_list_next(l[s], &c[s], &h[s]);
+    if (!more[0] && !more[1])
+      return;
+    for (unsigned k = 0; more[0] && more[1] && k < l[0]->schema->ncols; k++)
+      same &= ls_list_get(l[0], h[0], k).u == ls_list_get(l[1], h[1], k).u;
+    if (more[0] && more[1] && same)
+      continue;
+    fprintf(stderr, "%s, row %llu:", l[0]->schema->name, (unsigned long long)row);
+    for (unsigned s = 0; s < 2; s++) {
+      if (more[s])
+        say_row(l[s], h[s]);
+      fprintf(stderr, s ? "\n" : " /");
+    }
+    return;
+  }
+}
+
 static void fail(const pair *p, const char *fn, const char *what) {
+  for (unsigned i = 0; i < p->m->nstored; i++)
+    say_difference(p, i);
   for (unsigned s = 0; s < 2; s++) {
     const vm_fault *f = vm_context_fault(p->cx[s]);
     fprintf(stderr, "%s: work %llu fault %d at %d:%u %s\n", s ? "machine" : "step",
@@ -40,8 +83,10 @@ static const char *const texts[] = {"", "a", "b", "ab", "widget", "seven words o
 static int64_t some_int(uint64_t *state) {
   static const int64_t odd[] = {-1, 255, 256, 65535, 65536, INT64_C(1) << 32, INT64_MAX, INT64_MIN};
   uint64_t n = chance(state);
-  if (n % 64 == 0) return odd[n / 64 % 8];
-  if (n % 16 == 0) return (int64_t)(n / 64 % 100000);
+  if (n % 64 == 0)
+    return odd[n / 64 % 8];
+  if (n % 16 == 0)
+    return (int64_t)(n / 64 % 100000);
   return (int64_t)(n / 64 % 40);
 }
 
@@ -53,13 +98,15 @@ static ls_val some_value(ls_type type, uint64_t *state, ls_texts *tx) {
   case LS_INT:
     return (ls_val){.i = some_int(state)};
   case LS_REAL:
-    return n % 32 ? (ls_val){.r = (double)(int64_t)(n / 32 % 64) / 4 - 4} : (ls_val){.r = 0.0 / 0.0};
+    return n % 32 ? (ls_val){.r = (double)(int64_t)(n / 32 % 64) / 4 - 4}
+                  : (ls_val){.r = 0.0 / 0.0};
   case LS_BOOL:
     return (ls_val){.i = (int64_t)(n & 1)};
   case LS_DATE:
     return (ls_val){.i = (int64_t)(720000 + n / 8 % 1000)};
   default:
-    if (ls_texts_intern(tx, text, strlen(text), &id) != LS_OK) abort();
+    if (ls_texts_intern(tx, text, strlen(text), &id) != LS_OK)
+      abort();
     return (ls_val){.i = id};
   }
 }
@@ -73,8 +120,10 @@ static void fill_list(pair *p, unsigned side, unsigned i, uint64_t state) {
   for (uint64_t k = 0; k < n; k++) {
     for (unsigned c = 0; c < l->schema->ncols; c++)
       row[c] = some_value(l->schema->cols[c].type, &state, tx);
-    ls_status s = l->schema->nkeys ? ls_list_put(l, NULL, row, &h) : ls_list_insert(l, NULL, row, &h);
-    if (s != LS_OK) abort();
+    ls_status s =
+        l->schema->nkeys ? ls_list_put(l, NULL, row, &h) : ls_list_insert(l, NULL, row, &h);
+    if (s != LS_OK)
+      abort();
   }
   if (p->o->relayout && chance(&state) % 4)
     (void)ls_list_relayout(l, (ls_layout)(chance(&state) % LS_NLAYOUTS));
@@ -88,22 +137,29 @@ static void report(void *user, const lang_error *e) {
 static void pair_open(pair *p, ls_mem *mem) {
   for (unsigned side = 0; side < 2; side++) {
     p->link[side] = vm_link_new(p->m, mem, NULL);
-    for (unsigned i = 0; i < p->m->nstored; i++) fill_list(p, side, i, p->o->seed * 31 + i + 1);
-    if (side == 1 && p->o->link_made) p->o->link_made(p->o->user, p->link[side]);
+    for (unsigned i = 0; i < p->m->nstored; i++)
+      fill_list(p, side, i, p->o->seed * 31 + i + 1);
+    if (side == 1 && p->o->link_made)
+      p->o->link_made(p->o->user, p->link[side]);
     p->cx[side] = vm_context_new(p->link[side]);
   }
-  if (p->o->link_made == NULL) p->machine = machine_new(p->cx[1], &p->o->machine);
+  if (p->o->link_made == NULL)
+    p->machine = machine_new(p->cx[1], &p->o->machine);
 }
 
 static void pair_close(pair *p, machine_counts *total) {
   machine_counts n = {0};
-  if (p->machine) n = machine_read(p->machine);
-  if (p->o->link_ends) p->o->link_ends(p->o->user, p->link[1]);
+  if (p->machine)
+    n = machine_read(p->machine);
+  if (p->o->link_ends)
+    p->o->link_ends(p->o->user, p->link[1]);
   if (total) {
     uint64_t *to = (uint64_t *)total, *from = (uint64_t *)&n;
-    for (size_t k = 0; k < sizeof n / sizeof *to; k++) to[k] += from[k];
+    for (size_t k = 0; k < sizeof n / sizeof *to; k++)
+      to[k] += from[k];
   }
-  if (p->machine) machine_delete(p->machine);
+  if (p->machine)
+    machine_delete(p->machine);
   for (unsigned side = 0; side < 2; side++) {
     vm_context_delete(p->cx[side]);
     vm_link_delete(p->link[side]);
@@ -122,11 +178,14 @@ static void compare_results(const pair *p, const vm_fn *fn, vm_result *out) {
     const char *text[2];
     for (unsigned s = 0; s < 2; s++)
       text[s] = ls_texts_get(vm_context_texts(p->cx[s]), (uint32_t)out[s].value.u, &len[s]);
-    if (len[0] != len[1] || memcmp(text[0], text[1], len[0])) fail(p, fn->name, "text");
+    if (len[0] != len[1] || memcmp(text[0], text[1], len[0]))
+      fail(p, fn->name, "text");
   }
-  if (fn->result != VM_RESULT_ROWS) return;
+  if (fn->result != VM_RESULT_ROWS)
+    return;
   char why[200];
-  if (!ls_list_check(out[1].rows, why, sizeof why)) fail(p, fn->name, why);
+  if (!ls_list_check(out[1].rows, why, sizeof why))
+    fail(p, fn->name, why);
   if (out[0].rows->count != out[1].rows->count ||
       ls_list_digest(out[0].rows, 1) != ls_list_digest(out[1].rows, 1))
     fail(p, fn->name, "rows");
@@ -134,17 +193,22 @@ static void compare_results(const pair *p, const vm_fn *fn, vm_result *out) {
 
 static void compare_faults(const pair *p, const vm_fn *fn) {
   const vm_fault *x = vm_context_fault(p->cx[0]), *y = vm_context_fault(p->cx[1]);
-  if (x->kind != y->kind) fail(p, fn->name, "fault");
-  if (x->fn != y->fn || x->pc != y->pc) fail(p, fn->name, "place of the fault");
-  if (strcmp(x->message, y->message) != 0) fail(p, fn->name, "words of the fault");
+  if (x->kind != y->kind)
+    fail(p, fn->name, "fault");
+  if (x->fn != y->fn || x->pc != y->pc)
+    fail(p, fn->name, "place of the fault");
+  if (strcmp(x->message, y->message) != 0)
+    fail(p, fn->name, "words of the fault");
 }
 
 static void call(pair *p, unsigned number) {
   const vm_fn *fn = &p->m->fns[number];
   uint64_t state = p->state, work = chance(&p->state);
   vm_limits limits = {.work = 2000000};
-  if (p->o->limits && work % 4 == 0) limits.work = work / 4 % 4096 + 1;
-  if (p->o->limits && work % 4 == 1) limits.memory = work / 4 % 8192 + 1;
+  if (p->o->limits && work % 4 == 0)
+    limits.work = work / 4 % 4096 + 1;
+  if (p->o->limits && work % 4 == 1)
+    limits.memory = work / 4 % 8192 + 1;
   vm_status status[2];
   vm_result out[2];
   for (unsigned s = 0; s < 2; s++) {
@@ -156,11 +220,16 @@ static void call(pair *p, unsigned number) {
       args[k] = some_value(fn->params[k].type, &same, vm_context_texts(p->cx[s]));
     status[s] = vm_call(p->cx[s], number, args, &out[s]);
   }
-  if (status[0] != status[1]) fail(p, fn->name, status[1] == VM_OK ? "status (no fault)" : "status");
-  if (vm_context_work(p->cx[0]) != vm_context_work(p->cx[1])) fail(p, fn->name, "work");
-  if (status[0] == VM_FAULTED) compare_faults(p, fn);
-  if (status[0] == VM_OK) compare_results(p, fn, out);
-  for (unsigned s = 0; s < 2 && status[s] == VM_OK; s++) vm_result_release(&out[s]);
+  if (status[0] != status[1])
+    fail(p, fn->name, status[1] == VM_OK ? "status (no fault)" : "status");
+  if (vm_context_work(p->cx[0]) != vm_context_work(p->cx[1]))
+    fail(p, fn->name, "work");
+  if (status[0] == VM_FAULTED)
+    compare_faults(p, fn);
+  if (status[0] == VM_OK)
+    compare_results(p, fn, out);
+  for (unsigned s = 0; s < 2 && status[s] == VM_OK; s++)
+    vm_result_release(&out[s]);
   if (ls_store_digest(vm_link_store(p->link[0])) != ls_store_digest(vm_link_store(p->link[1])))
     fail(p, fn->name, "store");
 }
@@ -176,7 +245,8 @@ void compare_program(const char *name, const char *text, size_t len, const compa
   pair_open(&p, mem);
   machine_run_by_step(p.cx[0]);
   for (unsigned round = 0; round < o->calls; round++)
-    for (unsigned fn = 0; fn < p.m->nfns; fn++) call(&p, fn);
+    for (unsigned fn = 0; fn < p.m->nfns; fn++)
+      call(&p, fn);
   pair_close(&p, total);
   ls_mem_delete(mem);
 }
@@ -184,7 +254,8 @@ void compare_program(const char *name, const char *text, size_t len, const compa
 void compare_file(const char *path, const compare_options *o, machine_counts *total) {
   FILE *f = fopen(path, "rb");
   char *text = malloc(1 << 20);
-  if (f == NULL || text == NULL) abort();
+  if (f == NULL || text == NULL)
+    abort();
   size_t len = fread(text, 1, 1 << 20, f);
   fclose(f);
   compare_program(path, text, len, o, total);

@@ -11,11 +11,11 @@
 
 typedef struct {
   machine_options machine;
-  uint64_t seed; /* of rows, layouts and arguments */
-  unsigned rows; /* a stored list, at most */
+  uint64_t seed;  /* of rows, layouts and arguments */
+  unsigned rows;  /* a stored list, at most */
   unsigned calls; /* of each function */
-  bool relayout; /* stored lists in layouts at random */
-  bool limits;   /* some calls with little work or memory to spend */
+  bool relayout;  /* stored lists in layouts at random */
+  bool limits;    /* some calls with little work or memory to spend */
   /* Instead of a machine: the second link is made ready for its contexts, and is about to go. */
   void (*link_made)(void *user, vm_link *k);
   void (*link_ends)(void *user, vm_link *k);

@@ -45,13 +45,16 @@ static eval_end step(eval_state *e, const ir_step *s) {
   f->pc = s->pc;
   cx->work = s->metered ? e->work : 0;
   int fault = vm_step(cx);
-  if (fault == VM_FINE && i->op == VM_OP_CALL) fault = run(m, f);
-  if (s->metered) e->work = cx->work;
+  if (fault == VM_FINE && i->op == VM_OP_CALL)
+    fault = run(m, f);
+  if (s->metered)
+    e->work = cx->work;
   if (fault != VM_FINE && s->calls) {
     m->fault = fault;
     return EVAL_RAISED;
   }
-  if (fault != VM_FINE) return EVAL_STOPPED;
+  if (fault != VM_FINE)
+    return EVAL_STOPPED;
   return f->pc == s->pc + 1 ? EVAL_DONE : EVAL_JUMPED;
 }
 
@@ -77,6 +80,14 @@ static void broken(const char *what, const char *why) {
   abort();
 }
 
+static void run_passes(const machine *m, ir_region *r) {
+  char names[400], text[300];
+  snprintf(names, sizeof names, "%s", m->o.passes);
+  for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+    if (ir_run_pass(r, name) != IR_OK || !ir_verify(r, text, sizeof text))
+      broken(name, text);
+}
+
 static ir_region *build(machine *m, const vm_frame *f) {
   ir_list_facts lists[VM_MAX_LISTS];
   ir_facts facts = {.lists = lists, .l2_bytes = m->o.l2_bytes};
@@ -94,15 +105,19 @@ static ir_region *build(machine *m, const vm_frame *f) {
     return NULL;
   }
   m->n.built++;
-  if (!ir_verify(r, text, sizeof text)) broken("built", text);
-  if (m->o.level && ir_optimise(r, m->o.level, true, NULL, NULL) != IR_OK)
+  if (!ir_verify(r, text, sizeof text))
+    broken("built", text);
+  if (m->o.passes)
+    run_passes(m, r);
+  else if (m->o.level && ir_optimise(r, m->o.level, true, NULL, NULL) != IR_OK)
     broken("optimised", ir_verify(r, text, sizeof text) ? "failed" : text);
   return r;
 }
 
 static place *place_of(machine *m, const vm_frame *f) {
   place **p = &m->places[f->fn];
-  if (*p == NULL) *p = calloc(f->code->fn->ncode, sizeof **p);
+  if (*p == NULL)
+    *p = calloc(f->code->fn->ncode, sizeof **p);
   return &(*p)[f->pc];
 }
 
@@ -124,7 +139,8 @@ static int enter(machine *m, vm_frame *f, place *p) {
   m->n.exits[x->reason]++;
   m->n.steps += e.steps;
   m->n.nodes += e.nodes;
-  if (x->raised) return m->fault;
+  if (x->raised)
+    return m->fault;
   cx->work = e.work;
   f->pc = x->pc;
   p->bad = x->pc == pc ? p->bad + 1 : 0;
@@ -142,8 +158,10 @@ static bool may_enter(const vm_frame *f) {
 
 static int enter_or_not(machine *m, vm_frame *f) {
   place *p = place_of(m, f);
-  if (chance(m) % 8 < m->o.skip) return VM_FINE;
-  if (p->r == NULL) p->r = build(m, f);
+  if (chance(m) % 8 < m->o.skip)
+    return VM_FINE;
+  if (p->r == NULL)
+    p->r = build(m, f);
   return p->r ? enter(m, f, p) : VM_FINE;
 }
 
@@ -152,21 +170,25 @@ static int run(machine *m, const vm_frame *until) {
   vm_context *cx = m->cx;
   int fault = VM_FINE;
   while (fault == VM_FINE && cx->top && cx->top != until) {
-    if (may_enter(cx->top)) fault = enter_or_not(m, cx->top);
-    if (fault == VM_FINE) fault = vm_step(cx); /* at least one instruction after a region */
+    if (may_enter(cx->top))
+      fault = enter_or_not(m, cx->top);
+    if (fault == VM_FINE)
+      fault = vm_step(cx); /* at least one instruction after a region */
   }
   return fault;
 }
 
 static int execute(vm_context *cx) {
   machine *m = machines;
-  while (m && m->cx != cx) m = m->next;
+  while (m && m->cx != cx)
+    m = m->next;
   return run(m, NULL);
 }
 
 machine *machine_new(vm_context *cx, const machine_options *o) {
   machine *m = calloc(1, sizeof *m);
-  *m = (machine){.cx = cx, .o = *o, .state = o->seed | 1, .mem = ls_mem_new(NULL), .next = machines};
+  *m =
+      (machine){.cx = cx, .o = *o, .state = o->seed | 1, .mem = ls_mem_new(NULL), .next = machines};
   m->places = calloc(cx->link->module->nfns + 1u, sizeof *m->places);
   machines = m;
   cx->execute = execute;
@@ -175,7 +197,8 @@ machine *machine_new(vm_context *cx, const machine_options *o) {
 
 void machine_delete(machine *m) {
   machine **at = &machines;
-  while (*at != m) at = &(*at)->next;
+  while (*at != m)
+    at = &(*at)->next;
   *at = m->next;
   const vm_module *module = m->cx->link->module;
   for (unsigned fn = 0; fn < module->nfns; fn++) {

@@ -7,12 +7,13 @@
 #include "vm/vm.h"
 
 typedef struct {
-  unsigned level;  /* of ir_optimise; 0: as built */
-  unsigned trust;  /* ir_trust of every list; 3: at random */
-  uint64_t seed;   /* of that, and of when a region is entered */
-  unsigned skip;   /* of 8 chances to enter a region, so many are let go */
-  bool careful;    /* no checks for whole loops */
+  unsigned level; /* of ir_optimise; 0: as built */
+  unsigned trust; /* ir_trust of every list; 3: at random */
+  uint64_t seed;  /* of that, and of when a region is entered */
+  unsigned skip;  /* of 8 chances to enter a region, so many are let go */
+  bool careful;   /* no checks for whole loops */
   uint64_t l2_bytes;
+  const char *passes; /* instead of level's: names with blanks between */
 } machine_options;
 
 typedef struct {
@@ -23,7 +24,7 @@ typedef struct {
  * shapes at the first entry, and again after an exit for a shape. */
 typedef struct machine machine;
 machine *machine_new(vm_context *cx, const machine_options *o);
-void machine_delete(machine *m); /* before its context */
+void machine_delete(machine *m);          /* before its context */
 void machine_run_by_step(vm_context *cx); /* no regions: what the others are compared with */
 machine_counts machine_read(const machine *m);
 

@@ -62,7 +62,8 @@ __attribute__((format(printf, 2, 3))) static void put(maker *m, const char *form
   if (m->len + 400 > m->cap) {
     m->cap = m->cap * 2 + 4000;
     m->text = realloc(m->text, m->cap);
-    if (m->text == NULL) abort();
+    if (m->text == NULL)
+      abort();
   }
   va_start(args, format);
   m->len += (size_t)vsnprintf(m->text + m->len, m->cap - m->len, format, args);
@@ -76,54 +77,68 @@ static void line(maker *m) { put(m, "\n%*s", (int)m->indent * 2, ""); }
 static void expr(maker *m, type t, unsigned depth);
 
 static void number(maker *m) {
-  static const char *const odd[] = {"255", "256", "65535", "65536", "4294967296",
-                                    "9223372036854775807", "-1", "-9223372036854775808"};
-  if (chance(m, 20) == 0) put(m, "%s", odd[chance(m, 8)]);
-  else put(m, "%d", (int)chance(m, 24));
+  static const char *const odd[] = {"255",        "256",
+                                    "65535",      "65536",
+                                    "4294967296", "9223372036854775807",
+                                    "-1",         "-9223372036854775808"};
+  if (chance(m, 20) == 0)
+    put(m, "%s", odd[chance(m, 8)]);
+  else
+    put(m, "%d", (int)chance(m, 24));
 }
 
 static void literal(maker *m, type t) {
-  if (t == T_INT) number(m);
-  else if (t == T_REAL) put(m, "%d.%d", (int)chance(m, 10), (int)chance(m, 100));
-  else put(m, chance(m, 2) ? "true" : "false");
+  if (t == T_INT)
+    number(m);
+  else if (t == T_REAL)
+    put(m, "%d.%d", (int)chance(m, 10), (int)chance(m, 100));
+  else
+    put(m, chance(m, 2) ? "true" : "false");
 }
 
 static bool some_variable(maker *m, type t) {
   unsigned at = (unsigned)chance(m, m->nvars + 1);
   for (unsigned k = 0; k < m->nvars; k++) {
     const variable *v = &m->vars[(at + k) % m->nvars];
-    if (v->type == t) return put(m, "%s", v->name), true;
+    if (v->type == t)
+      return put(m, "%s", v->name), true;
   }
   return false;
 }
 
 static bool some_column(maker *m, type t) {
-  if (m->nrows == 0) return false;
+  if (m->nrows == 0)
+    return false;
   const row *r = &m->rows[chance(m, m->nrows)];
   unsigned at = (unsigned)chance(m, r->list->ncols);
   for (unsigned k = 0; k < r->list->ncols; k++) {
     unsigned c = (at + k) % r->list->ncols;
-    if (r->list->types[c] == t) return put(m, "%s.%s", r->name, r->list->cols[c]), true;
+    if (r->list->types[c] == t)
+      return put(m, "%s.%s", r->name, r->list->cols[c]), true;
   }
   return false;
 }
 
 static void leaf(maker *m, type t) {
-  if (chance(m, 3) && some_column(m, t)) return;
-  if (chance(m, 4) && some_variable(m, t)) return;
+  if (chance(m, 3) && some_column(m, t))
+    return;
+  if (chance(m, 4) && some_variable(m, t))
+    return;
   literal(m, t);
 }
 
 static const list *some_list(maker *m, bool keyed) {
   for (;;) {
     const list *l = &lists[chance(m, NLISTS)];
-    if (l->keyed == keyed && (!m->helper || l->stored)) return l;
+    if (l->keyed == keyed && (!m->helper || l->stored))
+      return l;
   }
 }
 
 static void keys(maker *m, unsigned n, unsigned depth) {
   for (unsigned k = 0; k < n; k++) {
-    if (k) put(m, ", ");
+    if (k)
+      put(m, ", ");
     expr(m, T_INT, depth);
   }
 }
@@ -160,8 +175,10 @@ static void int_expr(maker *m, unsigned depth) {
     put(m, "(");
     expr(m, T_INT, depth - 1);
     put(m, " %s ", ops[chance(m, 7)]);
-    if (chance(m, 3)) literal(m, T_INT);
-    else expr(m, T_INT, depth - 1);
+    if (chance(m, 3))
+      literal(m, T_INT);
+    else
+      expr(m, T_INT, depth - 1);
     put(m, ")");
   }
 }
@@ -223,21 +240,28 @@ static void real_expr(maker *m, unsigned depth) {
 }
 
 static void expr(maker *m, type t, unsigned depth) {
-  if (depth == 0 || chance(m, 3) == 0) leaf(m, t);
-  else if (t == T_INT) int_expr(m, depth);
-  else if (t == T_REAL) real_expr(m, depth);
-  else bool_expr(m, depth);
+  if (depth == 0 || chance(m, 3) == 0)
+    leaf(m, t);
+  else if (t == T_INT)
+    int_expr(m, depth);
+  else if (t == T_REAL)
+    real_expr(m, depth);
+  else
+    bool_expr(m, depth);
 }
 
 /* A key that is often there. */
 static void near_key(maker *m) {
-  if (chance(m, 3)) put(m, "%d", (int)chance(m, 24));
-  else expr(m, T_INT, 1);
+  if (chance(m, 3))
+    put(m, "%d", (int)chance(m, 24));
+  else
+    expr(m, T_INT, 1);
 }
 
 static void near_keys(maker *m, unsigned n) {
   for (unsigned k = 0; k < n; k++) {
-    if (k) put(m, ", ");
+    if (k)
+      put(m, ", ");
     near_key(m);
   }
 }
@@ -257,7 +281,8 @@ static void name_variable(maker *m, type t, bool changes, const char *word) {
 static void stmt_variable(maker *m) {
   type t = (type)chance(m, 3);
   bool changes = chance(m, 2);
-  if (m->nvars == MAX_NAMES) return;
+  if (m->nvars == MAX_NAMES)
+    return;
   line(m);
   name_variable(m, t, changes, changes ? "var" : "let");
   expr(m, t, 2);
@@ -268,33 +293,44 @@ static void stmt_assign(maker *m) {
   unsigned at = (unsigned)chance(m, m->nvars + 1);
   for (unsigned k = 0; k < m->nvars; k++) {
     const variable *v = &m->vars[(at + k) % m->nvars];
-    if (!v->changes) continue;
+    if (!v->changes)
+      continue;
     line(m);
-    if (v->type == T_INT && chance(m, 2)) put(m, "%s %s ", v->name, chance(m, 2) ? "+=" : "-=");
-    else put(m, "%s = ", v->name);
+    if (v->type == T_INT && chance(m, 2))
+      put(m, "%s %s ", v->name, chance(m, 2) ? "+=" : "-=");
+    else
+      put(m, "%s = ", v->name);
     expr(m, v->type, 2);
     return;
   }
 }
 
-/* A list that may be written here. */
+/* A list that may be written here, or NULL: there is none. */
 static const list *writable(maker *m) {
+  if (m->helper && !m->event)
+    return NULL;
   for (;;) {
     const list *l = &lists[chance(m, NLISTS)];
-    if (m->helper ? l->stored && m->event : !l->stored || m->event) return l;
+    if (m->helper ? l->stored && m->event : !l->stored || m->event)
+      return l;
   }
 }
 
 static void values(maker *m, const list *l, unsigned from) {
   for (unsigned c = from; c < l->ncols; c++) {
-    if (c > from) put(m, ", ");
-    if (c < l->nkeys) near_key(m);
-    else expr(m, l->types[c], 1);
+    if (c > from)
+      put(m, ", ");
+    if (c < l->nkeys)
+      near_key(m);
+    else
+      expr(m, l->types[c], 1);
   }
 }
 
 static void stmt_add(maker *m) {
   const list *l = writable(m);
+  if (l == NULL)
+    return;
   line(m);
   put(m, "%s %s (", l->keyed && chance(m, 8) ? "put" : "add", l->name);
   values(m, l, 0);
@@ -303,6 +339,8 @@ static void stmt_add(maker *m) {
 
 static void stmt_remove(maker *m) {
   const list *l = writable(m);
+  if (l == NULL)
+    return;
   line(m);
   if (!l->keyed && chance(m, 2)) {
     put(m, "sort %s by %s%s", l->name, l->cols[chance(m, l->ncols)], chance(m, 2) ? " desc" : "");
@@ -319,9 +357,11 @@ static void stmt_remove(maker *m) {
 }
 
 static void stmt_field(maker *m) {
-  if (m->nrows == 0) return;
+  if (m->nrows == 0)
+    return;
   const row *r = &m->rows[chance(m, m->nrows)];
-  if (r->list->stored && !m->event) return;
+  if (r->list->stored && !m->event)
+    return;
   unsigned c = r->list->nkeys + (unsigned)chance(m, r->list->ncols - r->list->nkeys);
   line(m);
   put(m, "%s.%s %s ", r->name, r->list->cols[c],
@@ -337,7 +377,8 @@ static void name_row(maker *m, const list *l) {
 
 static void stmt_row(maker *m) {
   const list *l = some_list(m, true);
-  if (m->nrows == MAX_NAMES) return;
+  if (m->nrows == MAX_NAMES)
+    return;
   bool or = chance(m, 2) && (m->helper ? m->event : !l->stored || m->event);
   name_row(m, l);
   line(m);
@@ -366,7 +407,8 @@ static void stmt_if(maker *m) {
 
 static void stmt_if_let(maker *m) {
   const list *l = some_list(m, chance(m, 3) != 0);
-  if (m->nrows == MAX_NAMES) return;
+  if (m->nrows == MAX_NAMES)
+    return;
   name_row(m, l);
   line(m);
   unsigned how = (unsigned)chance(m, 4);
@@ -385,12 +427,16 @@ static void stmt_if_let(maker *m) {
 
 static void slice(maker *m, const list *l) {
   put(m, "%s", l->name);
-  if (!l->keyed || chance(m, 3) == 0) return;
+  if (!l->keyed || chance(m, 3) == 0)
+    return;
   put(m, "[");
-  if (l->nkeys == 2) near_key(m);
+  if (l->nkeys == 2)
+    near_key(m);
   if (l->nkeys == 1 || chance(m, 3) == 0) {
-    if (l->nkeys == 2) put(m, ", ");
-    if (chance(m, 3)) put(m, "%d", (int)chance(m, 12));
+    if (l->nkeys == 2)
+      put(m, ", ");
+    if (chance(m, 3))
+      put(m, "%d", (int)chance(m, 12));
     put(m, "..");
     put(m, "%d", (int)chance(m, 40));
   }
@@ -399,7 +445,8 @@ static void slice(maker *m, const list *l) {
 
 static void stmt_rows(maker *m) {
   const list *l = some_list(m, chance(m, 3) != 0);
-  if (m->nrows == MAX_NAMES || m->loops == 3) return;
+  if (m->nrows == MAX_NAMES || m->loops == 3)
+    return;
   name_row(m, l);
   line(m);
   put(m, "for %s in ", m->rows[m->nrows].name);
@@ -412,15 +459,18 @@ static void stmt_rows(maker *m) {
 }
 
 static void stmt_numbers(maker *m) {
-  if (m->nvars == MAX_NAMES || m->loops == 3) return;
+  if (m->nvars == MAX_NAMES || m->loops == 3)
+    return;
   line(m);
   variable *v = &m->vars[m->nvars];
   snprintf(v->name, sizeof v->name, "v%u", m->names++);
   v->type = T_INT;
   v->changes = false;
   put(m, "for %s in %d..", v->name, (int)chance(m, 6));
-  if (chance(m, 4)) put(m, "%d", (int)chance(m, 12));
-  else put(m, "min(n, 12)");
+  if (chance(m, 4))
+    put(m, "%d", (int)chance(m, 12));
+  else
+    put(m, "min(n, 12)");
   m->nvars++;
   m->loops++;
   block(m);
@@ -429,7 +479,8 @@ static void stmt_numbers(maker *m) {
 }
 
 static void stmt_while(maker *m) {
-  if (m->nvars == MAX_NAMES || m->loops == 3) return;
+  if (m->nvars == MAX_NAMES || m->loops == 3)
+    return;
   line(m);
   name_variable(m, T_INT, false, "var");
   const char *name = m->vars[m->nvars++].name;
@@ -457,7 +508,8 @@ static void stmt_leave(maker *m) {
   line(m);
   put(m, "if ");
   expr(m, T_BOOL, 1);
-  if (m->loops && chance(m, 2)) put(m, " { %s }", chance(m, 2) ? "break" : "continue");
+  if (m->loops && chance(m, 2))
+    put(m, " { %s }", chance(m, 2) ? "break" : "continue");
   else {
     put(m, " { return ");
     expr(m, T_INT, 1);
@@ -466,7 +518,8 @@ static void stmt_leave(maker *m) {
 }
 
 static void stmt_call(maker *m) {
-  if (m->helper || m->nvars == MAX_NAMES) return;
+  if (m->helper || m->nvars == MAX_NAMES)
+    return;
   line(m);
   name_variable(m, T_INT, true, "var");
   put(m, "%s(", m->event && chance(m, 2) ? "change" : "ask");
@@ -477,11 +530,12 @@ static void stmt_call(maker *m) {
 
 static void statement(maker *m) {
   static void (*const kinds[])(maker *) = {
-      stmt_variable, stmt_assign, stmt_assign, stmt_assign, stmt_add,     stmt_add,  stmt_add,
-      stmt_add,      stmt_field,  stmt_field,  stmt_row,    stmt_if,      stmt_if,   stmt_if_let,
-      stmt_rows,     stmt_rows,   stmt_rows,   stmt_rows,   stmt_numbers, stmt_while, stmt_remove,
-      stmt_leave,    stmt_call};
-  if (m->budget == 0) return;
+      stmt_variable, stmt_assign, stmt_assign, stmt_assign, stmt_add,  stmt_add,
+      stmt_add,      stmt_add,    stmt_field,  stmt_field,  stmt_row,  stmt_if,
+      stmt_if,       stmt_if_let, stmt_rows,   stmt_rows,   stmt_rows, stmt_rows,
+      stmt_numbers,  stmt_while,  stmt_remove, stmt_leave,  stmt_call};
+  if (m->budget == 0)
+    return;
   m->budget--;
   kinds[chance(m, sizeof kinds / sizeof *kinds)](m);
 }
@@ -491,7 +545,8 @@ static void block(maker *m) {
   put(m, " {");
   m->indent++;
   m->depth++;
-  for (unsigned n = 1 + (unsigned)chance(m, 4); n-- && m->depth < 6;) statement(m);
+  for (unsigned n = 1 + (unsigned)chance(m, 4); n-- && m->depth < 6;)
+    statement(m);
   line(m);
   put(m, "let u%u = 0", m->names++); /* a block is never empty */
   m->depth--;
@@ -511,17 +566,21 @@ static void function(maker *m, const char *word, const char *name, bool event, b
   m->vars[m->nvars++] = (variable){"n", T_INT, false};
   put(m, "%s %s(n: int): int {", word, name);
   if (!helper)
-    put(m, "\n  local d (k: int, v: int, r: real) key k\n  local h (a: int, b: int, n: int) key (a, b)"
-           "\n  local f (x: int, r: real)\n  var out = 0");
-  else put(m, "\n  var out = 0");
+    put(m,
+        "\n  local d (k: int, v: int, r: real) key k\n  local h (a: int, b: int, n: int) key (a, b)"
+        "\n  local f (x: int, r: real)\n  var out = 0");
+  else
+    put(m, "\n  var out = 0");
   m->vars[m->nvars++] = (variable){"out", T_INT, true};
-  for (unsigned n = 4 + (unsigned)chance(m, 6); n--;) statement(m);
+  for (unsigned n = 4 + (unsigned)chance(m, 6); n--;)
+    statement(m);
   put(m, "\n  return out\n}\n\n");
 }
 
 char *random_source(uint64_t seed) {
   maker m = {.state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1};
-  for (unsigned k = 0; k < 8; k++) chance(&m, 2);
+  for (unsigned k = 0; k < 8; k++)
+    chance(&m, 2);
   put(&m, "list s (k: int, v: int, z: bool) key k\n"
           "list e (a: int, b: int, w: real) key (a, b)\n"
           "list p (x: int, y: int, z: bool)\n\n");

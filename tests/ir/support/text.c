@@ -15,7 +15,8 @@ static bool put(void *user, const char *bytes, size_t len) {
   if (b->len + len + 1 > b->cap) {
     b->cap = (b->len + len) * 2 + 1000;
     b->bytes = realloc(b->bytes, b->cap);
-    if (b->bytes == NULL) abort();
+    if (b->bytes == NULL)
+      abort();
   }
   memcpy(b->bytes + b->len, bytes, len);
   b->len += len;
@@ -25,7 +26,8 @@ static bool put(void *user, const char *bytes, size_t len) {
 
 char *text_of(ir_region *r) {
   buffer b = {NULL, 0, 0};
-  if (!ir_print(r, put, &b)) abort();
+  if (!ir_print(r, put, &b))
+    abort();
   return b.bytes;
 }
 
@@ -71,7 +73,8 @@ text_case text_case_read(const char *path) {
 void text_case_free(text_case *c) { free(c->all); }
 
 void text_case_check(const char *path, const char *got, const char *wanted) {
-  if (strcmp(got, wanted) == 0) return;
+  if (strcmp(got, wanted) == 0)
+    return;
   fprintf(stderr, "%s: got\n%s", path, got);
   abort();
 }
@@ -81,9 +84,11 @@ unsigned text_each_file(const char *pattern, void (*each)(const char *path)) {
   char path[4096];
   glob_t found;
   snprintf(path, sizeof path, "%s/%s", src ? src : ".", pattern);
-  if (glob(path, 0, NULL, &found) != 0) return 0;
+  if (glob(path, 0, NULL, &found) != 0)
+    return 0;
   unsigned n = (unsigned)found.gl_pathc;
-  for (unsigned i = 0; i < n; i++) each(found.gl_pathv[i]);
+  for (unsigned i = 0; i < n; i++)
+    each(found.gl_pathv[i]);
   globfree(&found);
   return n;
 }

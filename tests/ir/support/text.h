@@ -8,7 +8,8 @@
 char *text_of(ir_region *r);
 /* Parses a region that must be well formed; where names the test. */
 ir_region *text_region(ls_mem *mem, const char *where, const char *text, size_t len);
-char *text_file(const char *path); /* 0-terminated, from malloc; the test ends where there is none */
+char *
+text_file(const char *path); /* 0-terminated, from malloc; the test ends where there is none */
 
 /* A file of two parts, with a line of ===== between them: given, wanted. */
 typedef struct {

@@ -8,7 +8,8 @@
 void world_hurt(world *w, unsigned side, chance *c) {
   if (!w->hurt || !chance_one_in(c, 6))
     return;
-  ls_mem_fail_after(w->side[side].mem, 1 + chance_below(c, 6), chance_one_in(c, 2));
+  uint64_t nth = 1 + chance_below(c, chance_one_in(c, 4) ? 300 : 6);
+  ls_mem_fail_after(w->side[side].mem, nth, chance_one_in(c, 2));
 }
 
 void world_heal(world *w, unsigned side) { ls_mem_fail_after(w->side[side].mem, 0, 0); }

@@ -136,8 +136,7 @@ static bool renew_list(world *w, unsigned s, unsigned t, bool anew, chance *c) {
   if (anew) {
     ls_list_delete(copy->list);
     memset(copy, 0, sizeof *copy);
-    copy->list =
-        ls_list_new(&w->table[t].schema, side->mem, side->overlay, &side->policy, &side->budget);
+    copy->list = side_list_new(w, s, t, c);
     if (!copy->list)
       return world_fail(w, "no memory for a list");
     w->cover->lists++;

@@ -29,19 +29,25 @@ static ls_policy side_policy(int kind, chance *c) {
   return p;
 }
 
+static bool texts_fill(ls_texts *tx, const char *word, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    char name[32];
+    uint32_t id;
+    int len = snprintf(name, sizeof name, "%s %" PRIu32, word, i);
+    if (ls_texts_intern(tx, name, (size_t)len, &id) != LS_OK)
+      return false;
+  }
+  return true;
+}
+
 /* Some texts are in the dictionary before the lists, in no useful order. */
 static bool side_fill_texts(world *w, world_side *s, chance *c) {
   static const uint32_t fillers[] = {0, 0, 0, 0, 250, 300, 300};
   uint32_t filler = fillers[chance_below(c, sizeof fillers / sizeof *fillers)];
   if (chance_one_in(c, 60))
     filler = 65530;
-  for (uint32_t i = 0; i < filler; i++) {
-    char name[32];
-    uint32_t id;
-    int len = snprintf(name, sizeof name, "filler %" PRIu32, i);
-    if (ls_texts_intern(s->base, name, (size_t)len, &id) != LS_OK)
-      return false;
-  }
+  if (!texts_fill(s->base, "filler", filler))
+    return false;
   uint64_t some = chance_below(c, w->pool.count);
   for (uint64_t i = 0; i < some; i++) {
     uint32_t id;
@@ -51,11 +57,16 @@ static bool side_fill_texts(world *w, world_side *s, chance *c) {
   return true;
 }
 
-static bool side_open_store(world *w, world_side *s) {
+/* The store and the lists of a side may need memory twice. */
+static bool side_open_store(world *w, world_side *s, chance *c) {
   const ls_schema *schemas[WORLD_TABLES];
   for (unsigned t = 0; t < w->ntables; t++)
     schemas[t] = &w->table[t].schema;
+  world_hurt(w, (unsigned)(s - w->side), c);
   s->store = ls_store_new(schemas, w->ntables, s->mem, &s->policy);
+  world_heal(w, (unsigned)(s - w->side));
+  if (!s->store)
+    s->store = ls_store_new(schemas, w->ntables, s->mem, &s->policy);
   if (!s->store)
     return false;
   s->base = ls_store_texts(s->store);
@@ -64,10 +75,29 @@ static bool side_open_store(world *w, world_side *s) {
   return ls_store_count(s->store) == w->ntables;
 }
 
-static bool side_open_lists(world *w, world_side *s) {
+ls_list *side_list_new(world *w, unsigned at, unsigned t, chance *c) {
+  world_side *s = &w->side[at];
+  const ls_schema *schema = &w->table[t].schema;
+  world_hurt(w, at, c);
+  ls_list *l = ls_list_new(schema, s->mem, s->overlay, &s->policy, &s->budget);
+  world_heal(w, at);
+  return l ? l : ls_list_new(schema, s->mem, s->overlay, &s->policy, &s->budget);
+}
+
+static bool side_open_overlay(world *w, unsigned at, chance *c) {
+  world_side *s = &w->side[at];
+  world_hurt(w, at, c);
+  s->overlay = ls_texts_overlay(s->base);
+  world_heal(w, at);
+  if (!s->overlay)
+    s->overlay = ls_texts_overlay(s->base);
+  return s->overlay && texts_fill(s->overlay, "own", chance_one_in(c, 4) ? 300 : 0);
+}
+
+static bool side_open_lists(world *w, unsigned at, chance *c) {
   for (unsigned t = 0; t < w->ntables; t++) {
-    s->copy[t].list = ls_list_new(&w->table[t].schema, s->mem, s->overlay, &s->policy, &s->budget);
-    if (!s->copy[t].list)
+    w->side[at].copy[t].list = side_list_new(w, at, t, c);
+    if (!w->side[at].copy[t].list)
       return false;
   }
   return true;
@@ -84,16 +114,15 @@ bool side_open(world *w, unsigned at, int kind, chance *c) {
   if (!s->mem || !s->base_id || !s->overlay_id)
     return false;
   side_forget_texts(w, s, true);
-  if (w->stored && !side_open_store(w, s))
+  if (w->stored && !side_open_store(w, s, c))
     return false;
   if (!w->stored && !(s->base = ls_texts_new(s->mem)))
     return false;
   if (!side_fill_texts(w, s, c))
     return false;
-  s->overlay = ls_texts_overlay(s->base);
-  if (!s->overlay)
+  if (!side_open_overlay(w, at, c))
     return false;
-  if (!w->stored && !side_open_lists(w, s))
+  if (!w->stored && !side_open_lists(w, at, c))
     return false;
   w->cover->lists += w->ntables;
   w->cover->side[kind] += w->ntables;
@@ -148,7 +177,13 @@ bool side_text(world *w, world_side *s, uint32_t text, bool overlay, uint32_t *i
   if (*known == UINT32_MAX) {
     ls_texts *tx = overlay ? s->overlay : s->base;
     const model_text *t = &w->pool.at[text];
-    if (ls_texts_intern(tx, t->bytes, t->len, known) != LS_OK) {
+    if (w->hurt)
+      ls_mem_fail_after(s->mem, 1 + s->asked++ % 5, 0);
+    ls_status st = ls_texts_intern(tx, t->bytes, t->len, known);
+    ls_mem_fail_after(s->mem, 0, 0);
+    if (st == LS_NOMEM && w->hurt)
+      st = ls_texts_intern(tx, t->bytes, t->len, known);
+    if (st != LS_OK) {
       return world_fail_at(w, (unsigned)(s - w->side), 0, "interning failed");
     }
     if (!side_check_text(w, s, tx, text, *known))

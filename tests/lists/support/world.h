@@ -163,6 +163,7 @@ typedef struct {
   ls_store *store; /* NULL: local */
   ls_policy policy;
   ls_budget budget;
+  uint64_t asked;                 /* texts interned */
   uint32_t *base_id, *overlay_id; /* of the pool's texts; UINT32_MAX: not asked yet */
   world_copy copy[WORLD_TABLES];
 } world_side;
@@ -253,6 +254,7 @@ bool world_pool_make(world *w, chance *c);
 bool side_open(world *w, unsigned s, int kind, chance *c);
 /* Store, lists and texts go; snapshots may be left, and then `mem` is in use. */
 void side_close(world *w, unsigned s);
+ls_list *side_list_new(world *w, unsigned s, unsigned t, chance *c);
 /* The number of a text of the pool on this side. */
 bool side_text(world *w, world_side *s, uint32_t text, bool overlay, uint32_t *id);
 void side_forget_texts(world *w, world_side *s, bool base_too);

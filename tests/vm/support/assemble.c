@@ -108,9 +108,18 @@ void assemble_refused(ls_mem *mem, const char *text, const char *message) {
                  err.message, text);
 }
 
+/* Room kept for a text of that length. */
+static size_t room(size_t len) {
+  size_t n = 64;
+  while (n < len + 1)
+    n *= 2;
+  return n;
+}
+
 bool text_write(void *text, const char *bytes, size_t len) {
   text_buffer *t = text;
-  t->bytes = realloc(t->bytes, t->len + len + 1);
+  if (!t->bytes || room(t->len + len) != room(t->len))
+    t->bytes = realloc(t->bytes, room(t->len + len));
   ck_assert_ptr_nonnull(t->bytes);
   memcpy(t->bytes + t->len, bytes, len);
   t->len += len;

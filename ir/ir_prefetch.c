@@ -1,0 +1,342 @@
+/* ir/ir_prefetch.c - asks for what a loop will touch some rounds later.
+ *
+ * After Ainsworth and Jones (CGO 2017), on lists instead of addresses.  A loop walks a list by
+ * position; a value it reads there (the stream) says where another list is read:
+ *
+ *   cells, bits   of a dense list, or rows of a positional one: at distance D
+ *   slices        of an array: the directory's word at distance 2 D, the first row that it leads to
+ *                 at distance D
+ *
+ * Loops inside slices have streams of their own, so the next level follows by itself.  Reading
+ * ahead in the stream stays below the bound that the loop tests; where a slice of the next round
+ * lies behind this one's, it may go on to the list's end.  All else is address arithmetic: nothing
+ * is read that a test has not made safe.
+ *
+ * What fits in the second-level cache needs no asking: each group of prefetches is behind a test
+ * of the size of what it would touch.
+ */
+#include "ir/ir_cfg.h"
+
+#define DEFAULT_DISTANCE 8
+#define MAX_STREAMS 32
+#define MAX_TARGETS 8
+
+typedef enum { TARGET_CELLS, TARGET_BITS, TARGET_SLICES } target_kind;
+
+/* What a stream's value leads to. */
+typedef struct {
+  target_kind kind;
+  ir_id access;  /* cell, bit, dir.at or a store */
+  ir_id size;    /* cells, or buckets: what the index is tested against */
+  ir_id rows[4]; /* slices: cells that are read in them */
+  unsigned nrows;
+} target;
+
+typedef struct {
+  uint32_t loop;
+  ir_id load, phi, bound;
+  target targets[MAX_TARGETS];
+  unsigned ntargets;
+} stream;
+
+typedef struct {
+  ir_region *r;
+  ir_cfg cfg;
+  stream *streams;
+  unsigned nstreams;
+  uint32_t block; /* where code is being made */
+  uint32_t pc;
+} prefetcher;
+
+/* ---- finding streams */
+
+static bool available(const prefetcher *p, ir_id id, uint32_t block) {
+  return ir_dominates(&p->cfg, ir_at(p->r, id)->block, block);
+}
+
+/* A phi of the loop's header that grows by one in every round. */
+static bool is_position(const prefetcher *p, ir_id id, uint32_t loop) {
+  const ir_node *n = ir_at(p->r, id);
+  if (n->op != IR_OP_PHI || n->block != p->cfg.loops[loop].header || n->type != IR_I64)
+    return false;
+  for (unsigned k = 0; k < n->nargs; k++) {
+    if (!ir_in_loop(&p->cfg, p->r->blocks[n->block].preds[k], loop))
+      continue;
+    const ir_node *a = ir_at(p->r, n->arg[k]);
+    bool sum = a->op == IR_OP_ADD || a->op == IR_OP_ADDN || a->op == IR_OP_ADDX;
+    if (!sum || a->arg[0] != id || !ir_is_int(p->r, a->arg[1], 1))
+      return false;
+  }
+  return true;
+}
+
+/* What cond says the value is below; 0: nothing. */
+static ir_id bound_by(const ir_region *r, ir_id cond, ir_id value) {
+  const ir_node *n = ir_at(r, cond);
+  return n->op == IR_OP_ULT && n->arg[0] == value ? n->arg[1] : 0;
+}
+
+/* What the value was tested to be below on every way to the block. */
+static ir_id find_bound(const prefetcher *p, ir_id value, uint32_t block) {
+  for (uint32_t b = block;; b = p->cfg.idom[b]) {
+    const ir_block *k = &p->r->blocks[b];
+    ir_id bound;
+    for (ir_id id = k->first; id && b != block; id = ir_at(p->r, id)->next)
+      if (ir_at(p->r, id)->op == IR_OP_GUARD &&
+          (bound = bound_by(p->r, ir_at(p->r, id)->arg[0], value)) != 0)
+        return bound;
+    if (k->npreds == 1) {
+      const ir_block *up = &p->r->blocks[k->preds[0]];
+      const ir_node *last = ir_at(p->r, up->last);
+      if (last->op == IR_OP_BRANCH && up->succ[0] == b && up->succ[1] != b &&
+          (bound = bound_by(p->r, last->arg[0], value)) != 0)
+        return bound;
+    }
+    if (b == 0 || b == ir_at(p->r, value)->block)
+      return 0;
+  }
+}
+
+static ir_id guard_before(const prefetcher *p, ir_id value, ir_id load) {
+  const ir_block *b = &p->r->blocks[ir_at(p->r, load)->block];
+  for (ir_id id = b->first; id != load; id = ir_at(p->r, id)->next) {
+    const ir_node *n = ir_at(p->r, id);
+    ir_id bound = n->op == IR_OP_GUARD ? bound_by(p->r, n->arg[0], value) : 0;
+    if (bound)
+      return bound;
+  }
+  return 0;
+}
+
+/* value, or value plus or minus something known at the stream's load. */
+static bool leads_to(const prefetcher *p, const stream *s, ir_id index) {
+  const ir_node *n = ir_at(p->r, index);
+  if (index == s->load)
+    return true;
+  if (n->op != IR_OP_ADD && n->op != IR_OP_ADDN && n->op != IR_OP_SUB && n->op != IR_OP_SUBN)
+    return false;
+  return n->arg[0] == s->load && available(p, n->arg[1], ir_at(p->r, s->load)->block);
+}
+
+static bool target_kind_of(const ir_node *n, target_kind *kind) {
+  switch ((int)n->op) {
+  case IR_OP_CELL:
+  case IR_OP_CELLF:
+  case IR_OP_CELLSET:
+  case IR_OP_CELLFSET:
+    *kind = TARGET_CELLS;
+    return true;
+  case IR_OP_BIT:
+    *kind = TARGET_BITS;
+    return true;
+  case IR_OP_DIRAT:
+    *kind = TARGET_SLICES;
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool is_known_target(const prefetcher *p, const stream *s, target_kind kind,
+                            const ir_node *n) {
+  for (unsigned k = 0; k < s->ntargets; k++) {
+    const ir_node *m = ir_at(p->r, s->targets[k].access);
+    if (s->targets[k].kind == kind && m->list == n->list && m->col == n->col)
+      return true;
+  }
+  return false;
+}
+
+/* Cells that loops inside the stream's read of the array. */
+static void find_rows(const prefetcher *p, const stream *s, target *t) {
+  uint32_t at = ir_at(p->r, s->load)->block;
+  unsigned list = ir_at(p->r, t->access)->list;
+  for (uint32_t i = 0; i < p->cfg.n; i++) {
+    uint32_t b = p->cfg.order[i];
+    if (p->cfg.loop[b] == s->loop || !ir_in_loop(&p->cfg, b, s->loop))
+      continue;
+    for (ir_id id = p->r->blocks[b].first; id; id = ir_at(p->r, id)->next) {
+      const ir_node *n = ir_at(p->r, id);
+      if (n->op != IR_OP_CELL && n->op != IR_OP_CELLF)
+        continue;
+      if (n->list != list || !available(p, n->arg[0], at) || t->nrows == 4)
+        continue;
+      bool known = false;
+      for (unsigned k = 0; k < t->nrows; k++)
+        known |= ir_at(p->r, t->rows[k])->col == n->col;
+      if (!known)
+        t->rows[t->nrows++] = id;
+    }
+  }
+}
+
+static void find_targets(const prefetcher *p, stream *s) {
+  uint32_t at = ir_at(p->r, s->load)->block;
+  for (uint32_t i = 0; i < p->cfg.n; i++) {
+    uint32_t b = p->cfg.order[i];
+    if (!ir_in_loop(&p->cfg, b, s->loop) || !ir_dominates(&p->cfg, at, b))
+      continue;
+    if (p->r->blocks[b].cold)
+      continue;
+    for (ir_id id = p->r->blocks[b].first; id; id = ir_at(p->r, id)->next) {
+      const ir_node *n = ir_at(p->r, id);
+      target t = {.access = id};
+      if (!target_kind_of(n, &t.kind) || s->ntargets == MAX_TARGETS)
+        continue;
+      if (!leads_to(p, s, n->arg[1]) || !available(p, n->arg[0], at))
+        continue;
+      if (is_known_target(p, s, t.kind, n))
+        continue;
+      t.size = find_bound(p, n->arg[1], b);
+      if (t.size == 0 || !available(p, t.size, at))
+        continue;
+      if (t.kind == TARGET_SLICES)
+        find_rows(p, s, &t);
+      s->targets[s->ntargets++] = t;
+    }
+  }
+}
+
+static void find_stream(prefetcher *p, ir_id id) {
+  const ir_node *n = ir_at(p->r, id);
+  uint32_t loop = p->cfg.loop[n->block];
+  if (n->op != IR_OP_CELL || loop == IR_NO_LOOP || p->r->blocks[n->block].cold)
+    return;
+  if (p->nstreams == MAX_STREAMS || !is_position(p, n->arg[1], loop))
+    return;
+  stream s = {.loop = loop, .load = id, .phi = n->arg[1]};
+  s.bound = guard_before(p, s.phi, id);
+  if (s.bound == 0)
+    s.bound = find_bound(p, s.phi, n->block);
+  if (s.bound == 0)
+    return;
+  find_targets(p, &s);
+  if (s.ntargets)
+    p->streams[p->nstreams++] = s;
+}
+
+/* ---- making code at the end of the present block */
+
+static ir_id make(prefetcher *p, ir_op op, unsigned n, const ir_id *args) {
+  ir_type type = op == IR_OP_SELECT ? (ir_type)ir_at(p->r, args[1])->type : IR_NONE;
+  ir_id id = ir_node_new(p->r, op, type, n, args);
+  ir_at(p->r, id)->pc = p->pc;
+  ir_node_append(p->r, p->block, id);
+  return id;
+}
+
+static ir_id make2(prefetcher *p, ir_op op, ir_id x, ir_id y) {
+  return make(p, op, 2, (ir_id[]){x, y});
+}
+
+/* The same operation on other arguments. */
+static ir_id remake(prefetcher *p, ir_id like, ir_op op, ir_id x, ir_id y) {
+  const ir_node *from = ir_at(p->r, like);
+  ir_id id = make2(p, op, x, y);
+  ir_node *n = ir_at(p->r, id);
+  n->list = from->list;
+  n->col = from->col;
+  n->width = op == IR_OP_CELL || op == IR_OP_PFCELL ? from->width : 0;
+  if (op == IR_OP_PFCELL && (from->op == IR_OP_CELLF || from->op == IR_OP_CELLFSET))
+    n->width = 3;
+  return id;
+}
+
+/* x where it is below the bound, else y. */
+static ir_id below_or(prefetcher *p, ir_id x, ir_id bound, ir_id y) {
+  ir_id fine = make2(p, IR_OP_ULT, x, bound);
+  return make(p, IR_OP_SELECT, 3, (ir_id[]){fine, x, y});
+}
+
+/* The index that the access will have so many rounds later. */
+static ir_id index_ahead(prefetcher *p, const stream *s, const target *t, uint32_t rounds) {
+  ir_id ahead = make2(p, IR_OP_ADD, s->phi, ir_int(p->r, rounds));
+  ir_id at = below_or(p, ahead, s->bound, s->phi);
+  ir_id value = remake(p, s->load, IR_OP_CELL, ir_at(p->r, s->load)->arg[0], at);
+  const ir_node *index = ir_at(p->r, ir_at(p->r, t->access)->arg[1]);
+  if (ir_at(p->r, t->access)->arg[1] == s->load)
+    return value;
+  bool plus = index->op == IR_OP_ADD || index->op == IR_OP_ADDN;
+  return make2(p, plus ? IR_OP_ADD : IR_OP_SUB, value, index->arg[1]);
+}
+
+static void make_target(prefetcher *p, const stream *s, const target *t) {
+  uint32_t d = p->r->distance ? p->r->distance : DEFAULT_DISTANCE;
+  ir_id base = ir_at(p->r, t->access)->arg[0];
+  if (t->kind != TARGET_SLICES) {
+    ir_op op = t->kind == TARGET_BITS ? IR_OP_PFBIT : IR_OP_PFCELL;
+    remake(p, t->access, op, base, index_ahead(p, s, t, d));
+    return;
+  }
+  remake(p, t->access, IR_OP_PFDIR, base, index_ahead(p, s, t, 2 * d));
+  if (t->nrows == 0)
+    return;
+  ir_id bucket = below_or(p, index_ahead(p, s, t, d), t->size, ir_int(p->r, 0));
+  ir_id row = remake(p, t->access, IR_OP_DIRAT, base, bucket);
+  for (unsigned k = 0; k < t->nrows; k++)
+    remake(p, t->rows[k], IR_OP_PFCELL, ir_at(p->r, t->rows[k])->arg[0], row);
+}
+
+/* ---- only what is larger than the cache */
+
+static unsigned width_of(const ir_node *n) {
+  return n->op == IR_OP_CELLF || n->op == IR_OP_CELLFSET ? 3 : n->width;
+}
+
+/* The array's count, from a node made at the entry. */
+static ir_id count_at_entry(prefetcher *p, unsigned list) {
+  ir_id id = ir_node_new(p->r, IR_OP_COUNT, IR_NONE, 0, NULL);
+  ir_at(p->r, id)->list = (uint8_t)list;
+  ir_node_put_before(p->r, p->r->blocks[0].last, id);
+  return id;
+}
+
+static ir_id make_test(prefetcher *p, const target *t) {
+  const ir_node *n = ir_at(p->r, t->access);
+  int64_t l2 = (int64_t)(p->r->l2_bytes >> 1 << 1);
+  if (t->kind == TARGET_BITS)
+    return make2(p, IR_OP_ULT, ir_int(p->r, l2 * 8), t->size);
+  if (t->kind == TARGET_CELLS)
+    return make2(p, IR_OP_ULT, ir_int(p->r, l2 >> width_of(n)), t->size);
+  ir_id buckets = make2(p, IR_OP_ULT, ir_int(p->r, l2 >> 2), t->size);
+  if (t->nrows == 0)
+    return buckets;
+  ir_id rows = make2(p, IR_OP_ULT, ir_int(p->r, l2 >> width_of(ir_at(p->r, t->rows[0]))),
+                     count_at_entry(p, n->list));
+  return make2(p, IR_OP_OR, rows, buckets);
+}
+
+/* Behind the stream's load: if (large) { prefetch }. */
+static void insert(prefetcher *p, const stream *s, const target *t) {
+  p->pc = ir_at(p->r, s->load)->pc;
+  uint32_t rest = ir_block_split(p->r, s->load);
+  if (rest == 0)
+    return;
+  p->block = ir_at(p->r, s->load)->block;
+  if (p->r->l2_bytes == 0) {
+    make_target(p, s, t);
+    ir_end_jump(p->r, p->block, rest);
+    return;
+  }
+  ir_id large = make_test(p, t);
+  uint32_t ahead = ir_block_new(p->r);
+  ir_end_branch(p->r, p->block, large, ahead, rest);
+  p->block = ahead;
+  make_target(p, s, t);
+  ir_end_jump(p->r, ahead, rest);
+}
+
+void ir_opt_prefetch(ir_region *r) {
+  prefetcher p = {.r = r};
+  if (!ir_find_cfg(r, &p.cfg))
+    return;
+  p.streams = ir_alloc(r, MAX_STREAMS, sizeof *p.streams);
+  if (p.streams == NULL)
+    return;
+  for (uint32_t i = 0; i < p.cfg.n; i++)
+    for (ir_id id = r->blocks[p.cfg.order[i]].first; id; id = ir_at(r, id)->next)
+      find_stream(&p, id);
+  for (unsigned s = 0; s < p.nstreams; s++)
+    for (unsigned t = 0; t < p.streams[s].ntargets && !r->failed; t++)
+      insert(&p, &p.streams[s], &p.streams[s].targets[t]);
+}
