@@ -231,8 +231,8 @@ static bool flow_consts(const ir_code *c, uint32_t *in, const uint32_t *now) {
 static void find_consts(ir_code *c, uint32_t *all, uint32_t *now, uint8_t *reached) {
   uint32_t n = c->fn->nregs;
   bool changed = true;
-  for (unsigned p = 0; p < c->fn->nparams; p++)
-    all[p] = VARIES;
+  for (uint32_t reg = 0; reg < n; reg++)
+    all[reg] = VARIES; /* what is not set is not known either: exits rely on the frame having it */
   reached[0] = 1;
   while (changed) {
     changed = false;

@@ -31,12 +31,17 @@ struct jit_orc {
   pthread_mutex_t lock;
   orc_place *free, *all;
   unsigned made;
+  char reported[VM_JIT_WHY]; /* last; under the lock */
 };
 
-/* What goes wrong inside the session is also returned by the call that began it. */
-static void ignore_report(void *user, LLVMErrorRef error) {
-  (void)user;
-  LLVMConsumeError(error);
+/* The call that began it is told that something failed, the session's reporter what. */
+static void hear_report(void *user, LLVMErrorRef error) {
+  jit_orc *o = user;
+  char text[VM_JIT_WHY];
+  jit_error_take(error, text);
+  pthread_mutex_lock(&o->lock);
+  jit_say(o->reported, text);
+  pthread_mutex_unlock(&o->lock);
 }
 
 static bool start(jit_orc *o, char *why) {
@@ -46,7 +51,7 @@ static bool start(jit_orc *o, char *why) {
     return false;
   }
   o->session = LLVMOrcLLJITGetExecutionSession(o->jit);
-  LLVMOrcExecutionSessionSetErrorReporter(o->session, ignore_report, NULL);
+  LLVMOrcExecutionSessionSetErrorReporter(o->session, hear_report, o);
   return true;
 }
 
@@ -178,8 +183,12 @@ static LLVMErrorRef look_up(jit_orc *o, orc_place *p, const char *name, uint64_t
 }
 
 /* Where the system refuses to make pages executable, ORC hands on its words for EACCES or EPERM. */
-static vm_jit_status link_failed(LLVMErrorRef error, char *why) {
+static vm_jit_status link_failed(jit_orc *o, LLVMErrorRef error, char *why) {
   jit_error_take(error, why);
+  pthread_mutex_lock(&o->lock);
+  if (o->reported[0]) jit_say(why, o->reported);
+  o->reported[0] = 0;
+  pthread_mutex_unlock(&o->lock);
   bool denied = strstr(why, "ermission denied") || strstr(why, "not permitted");
   return denied ? VM_JIT_DENIED : VM_JIT_FAILED;
 }
@@ -194,7 +203,7 @@ vm_jit_status jit_orc_link(jit_orc *o, LLVMMemoryBufferRef object, const char *n
   LLVMErrorRef error = LLVMOrcLLJITAddObjectFileWithRT(o->jit, p->tracker, object);
   if (error == NULL) error = look_up(o, p, name, &out->address);
   if (error) {
-    vm_jit_status status = link_failed(error, why);
+    vm_jit_status status = link_failed(o, error, why);
     give_place(o, p);
     return status;
   }

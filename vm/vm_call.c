@@ -111,7 +111,7 @@ vm_status vm_call(vm_context *cx, unsigned fn, const ls_val *args, vm_result *ou
   vm_tier_begin(cx);
   vm_status status = call_in_event(cx, fn, args);
   cx->running = false;
-  vm_tier_end(cx);
+  vm_tier_end(cx, fn);
   cx->texts_kept = false; /* a host function may have asked for them */
   if (status == VM_OK)
     call_take_result(cx, &cx->link->module->fns[fn], out);

@@ -152,6 +152,9 @@ struct vm_context {
   uint64_t news;           /* of entries, that were taken */
   uint64_t stress;         /* state of the generator */
   const struct vm_region *in; /* the compiled code that runs, innermost */
+  uint64_t clock_ns, clock_work; /* when the interpreter was last seen at work; ns 0: not since */
+  uint64_t call_ns;              /* when the call began */
+  bool went_native;              /* the call ran compiled code */
   _Atomic uint64_t seen;   /* epoch when last at rest */
   bool running;
   bool texts_kept; /* texts were interned for the next call */
@@ -200,7 +203,7 @@ int vm_tier_at_start(vm_context *cx);
 void vm_entries_enter(vm_context *cx);
 void vm_entries_leave(vm_context *cx);
 void vm_tier_begin(vm_context *cx);
-void vm_tier_end(vm_context *cx);
+void vm_tier_end(vm_context *cx, unsigned fn);
 void vm_entries_delete(struct vm_entries *e); /* of a link without contexts */
 /* For compiled code: helper `poll`. */
 int vm_tier_poll(vm_context *cx, uint64_t work);

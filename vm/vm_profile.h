@@ -18,6 +18,13 @@ typedef struct {
   uint64_t shapes[VM_PROFILE_SHAPES];
 } vm_list_profile;
 
+/* Speed, as the best of windows of work. */
+typedef struct {
+  uint64_t ns, work; /* of the window that is open */
+  uint64_t windows;
+  double best; /* ns a unit of work */
+} vm_rate;
+
 typedef struct {
   uint64_t headers; /* times the header ran */
   uint64_t entries; /* times it was reached from outside (fallen into, not jumped back to) */
@@ -26,6 +33,7 @@ typedef struct {
   uint64_t heat;    /* work done in it, as polls and compiled code saw it */
   uint64_t stuck;   /* of that, in the interpreter while a loop around it had code */
   uint64_t hot_headers; /* entered at so many headers: the tiers are asked */
+  vm_rate slow, fast;   /* in the interpreter; in the code there is */
   vm_list_profile *lists; /* the function's nlists entries, or NULL: never sampled */
 } vm_loop_profile;
 
@@ -33,6 +41,7 @@ typedef struct {
   uint64_t calls;
   uint64_t heat;
   uint64_t hot_calls; /* after so many calls the tiers are asked */
+  vm_rate slow, fast; /* of calls from outside */
   /* NULL until the function is first called. */
   vm_loop_profile *loops; /* nloops entries */
   ls_hint *ended;         /* nlists entries: where each local list ended last time */

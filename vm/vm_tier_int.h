@@ -5,6 +5,7 @@
  *   vm_tier_queue.c   threads that compile, and the jobs they take
  *   vm_tier_entry.c   places where code may be entered: what is known of each, its code
  *   vm_tier_policy.c  what is compiled, when, at which level, on which facts
+ *   vm_tier_rate.c    how fast the interpreter is, how fast the code
  *   vm_tier_run.c     into compiled code and out again
  *   vm_jit_core.c     what compiled code calls
  *
@@ -133,7 +134,15 @@ void vm_entries_leave(vm_context *cx);
 
 void vm_jit_core_fill(vm_jit_core *core); /* vm_jit_core.c */
 
+/* vm_tier_rate.c */
+uint64_t vm_clock_ns(void);
+void vm_rate_add(vm_rate *r, uint64_t ns, uint64_t work);
+/* Whether code is known to be slower than the interpreter. */
+bool vm_rate_loses(const vm_rate *fast, const vm_rate *slow);
+
 /* vm_tier_policy.c */
+/* Its code is not worth having: the interpreter keeps the entry. */
+void vm_tier_close(vm_context *cx, vm_entry *y, const vm_rate *fast, const vm_rate *slow);
 /* The top frame is at that loop's header, hot or not. */
 void vm_tier_consider(vm_context *cx, unsigned loop);
 void vm_tier_consider_fn(vm_context *cx);

@@ -150,10 +150,35 @@ static unsigned choose(const vm_frame *f, unsigned loop) {
   return best;
 }
 
+void vm_tier_close(vm_context *cx, vm_entry *y, const vm_rate *fast, const vm_rate *slow) {
+  vm_tier *t = cx->entries->tier;
+  char name[140];
+  pthread_mutex_lock(&t->lock);
+  vm_entry_retire(cx->entries, y);
+  atomic_store(&y->state, ENTRY_CLOSED);
+  snprintf(y->stats.why, sizeof y->stats.why,
+           "its code is slower than the interpreter: %.2f ns a unit of work, not %.2f", fast->best,
+           slow->best);
+  pthread_mutex_unlock(&t->lock);
+  atomic_fetch_add(&cx->entries->news, 1);
+  vm_tier_say(t, "%s: %s", vm_entry_name(cx->entries, y, name, sizeof name), y->stats.why);
+}
+
+/* The interpreter was at work since it was seen last. */
+static void clock_interpreter(vm_context *cx, unsigned loop) {
+  const vm_frame *f = cx->top;
+  uint64_t now = vm_clock_ns();
+  for (unsigned at = loop; cx->clock_ns && at != VM_NO_LOOP; at = f->code->loops[at].parent)
+    vm_rate_add(&f->profile->loops[at].slow, now - cx->clock_ns, cx->work - cx->clock_work);
+  cx->clock_ns = now;
+  cx->clock_work = cx->work;
+}
+
 void vm_tier_consider(vm_context *cx, unsigned loop) {
   const vm_frame *f = cx->top;
   vm_loop_profile *p = f->profile->loops;
   uint64_t spent = cx->work - cx->heat_from;
+  if (cx->entries->tier->o.level == VM_TIER_AUTO) clock_interpreter(cx, loop);
   cx->heat_from = cx->work;
   for (unsigned at = loop; at != VM_NO_LOOP; at = f->code->loops[at].parent) p[at].heat += spent;
   unsigned best = choose(f, loop);

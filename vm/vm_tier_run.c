@@ -20,12 +20,28 @@ static void rest(vm_context *cx) {
 }
 
 void vm_tier_begin(vm_context *cx) {
-  if (cx->entries) atomic_store(&cx->seen, atomic_load(&cx->entries->epoch));
+  if (cx->entries == NULL) return;
+  atomic_store(&cx->seen, atomic_load(&cx->entries->epoch));
   cx->heat_from = 0;
+  cx->clock_ns = 0;
+  cx->went_native = false;
+  cx->call_ns = cx->entries->tier->o.level == VM_TIER_AUTO ? vm_clock_ns() : 0;
 }
 
-void vm_tier_end(vm_context *cx) {
-  if (cx->entries) atomic_store(&cx->seen, UINT64_MAX);
+/* The call of a function with code at its start is compared with those before it had any. */
+static void clock_call(vm_context *cx, unsigned fn) {
+  vm_fn_profile *p = &cx->profile.fns[fn];
+  vm_entry *y = vm_entry_of(cx->entries, fn, cx->link->module->fns[fn].nloops);
+  bool has_code = atomic_load(&y->region) != NULL;
+  if (has_code != cx->went_native) return; /* of neither kind */
+  vm_rate_add(has_code ? &p->fast : &p->slow, vm_clock_ns() - cx->call_ns, cx->work);
+  if (has_code && vm_rate_loses(&p->fast, &p->slow)) vm_tier_close(cx, y, &p->fast, &p->slow);
+}
+
+void vm_tier_end(vm_context *cx, unsigned fn) {
+  if (cx->entries == NULL) return;
+  if (cx->call_ns) clock_call(cx, fn);
+  atomic_store(&cx->seen, UINT64_MAX);
 }
 
 /* Other threads count too; a number may get lost, which does no harm. */
@@ -89,12 +105,34 @@ static bool missed(vm_context *cx, vm_entry *y, const vm_region *g, vm_jit_exit_
   return false;
 }
 
+/* The code of the entry ran since then. */
+static void clock_code(vm_context *cx, vm_entry *y, uint64_t from_ns, uint64_t from_work) {
+  const vm_fn *fn = &cx->link->module->fns[y->fn];
+  vm_fn_profile *p = &cx->profile.fns[y->fn];
+  cx->clock_ns = 0;
+  if (y->loop == fn->nloops) return; /* whole calls are timed */
+  vm_loop_profile *l = &p->loops[y->loop];
+  vm_rate_add(&l->fast, vm_clock_ns() - from_ns, cx->work - from_work);
+  if (vm_rate_loses(&l->fast, &l->slow)) vm_tier_close(cx, y, &l->fast, &l->slow);
+}
+
+/* Runs worth timing: often at first, then now and then. */
+static bool is_timed(const vm_context *cx, const vm_entry *y) {
+  uint64_t runs = atomic_load_explicit(&y->runs, memory_order_relaxed);
+  return cx->entries->tier->o.level == VM_TIER_AUTO && (runs < 256 || runs % 64 == 0);
+}
+
 /* Enters the code, and whatever code comes next. */
 static int go(vm_context *cx, vm_entry *y, const vm_region *g) {
   vm_frame *f = cx->top;
+  cx->went_native = true;
   while (g) {
     uint32_t from = y->pc;
+    bool timed = is_timed(cx, y);
+    uint64_t from_ns = timed ? vm_clock_ns() : 0, from_work = cx->work;
     vm_jit_exit_reason reason = run(cx, y, g);
+    if (timed) clock_code(cx, y, from_ns, from_work);
+    cx->clock_ns = 0;
     if (reason == VM_JIT_EXIT_RAISED) return VM_STOPPED;
     bool stuck = missed(cx, y, g, reason) && f->pc == from;
     const vm_ins *i = &f->code->fn->code[f->pc];

@@ -93,6 +93,11 @@ void host_quote(const char *bytes, size_t length, char *out, size_t n);
 /* The name most like `name`, or NULL; names: count of them. */
 const char *host_suggest(const char *name, size_t length, const char *const *names, size_t count);
 
+/* Whether a struct that begins with its size is of this header, or the shorter one of an older. */
+static inline bool host_sized(size_t size, size_t now) {
+  return size >= sizeof size && size <= now;
+}
+
 static inline pure_type host_type(ls_type type) { return (pure_type)(type + 1); }
 
 /* host_value.c */

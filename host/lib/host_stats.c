@@ -31,7 +31,6 @@ static void describe_tier(pure_session *session, uint32_t fn, uint32_t loop, pur
 static void describe(const vm_fn *fn, uint32_t loop, const vm_loop_profile *seen,
                      pure_loop_stats *out) {
   memset(out, 0, sizeof *out);
-  out->size = sizeof *out;
   out->function = fn->name;
   out->line = loop_line(fn, loop);
   out->tier = "interpreter";
@@ -41,7 +40,8 @@ static void describe(const vm_fn *fn, uint32_t loop, const vm_loop_profile *seen
 }
 
 pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_loop_stats *out) {
-  if (!session || !out || out->size != sizeof *out)
+  pure_loop_stats full;
+  if (!session || !out || !host_sized(out->size, sizeof full))
     return PURE_MISUSE;
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
@@ -55,8 +55,10 @@ pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_l
     for (uint32_t i = 0; loops && i < fn->nloops && status != PURE_OK; i++) {
       if (loops[i].headers == 0 || loop-- > 0)
         continue;
-      describe(fn, i, &loops[i], out);
-      describe_tier(session, f, i, out);
+      describe(fn, i, &loops[i], &full);
+      describe_tier(session, f, i, &full);
+      full.size = out->size;
+      memcpy(out, &full, out->size);
       status = PURE_OK;
     }
   }

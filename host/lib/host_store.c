@@ -107,22 +107,23 @@ static void format_widths(const ls_list *l, char *out, size_t n) {
 }
 
 pure_status pure_store_list_stats(pure_store *store, uint32_t list, pure_list_stats *out) {
-  if (!store || !out || out->size != sizeof *out)
+  pure_list_stats full = {0};
+  if (!store || !out || !host_sized(out->size, sizeof full))
     return PURE_MISUSE;
   if (list >= store->program->module->nstored)
     return PURE_NOT_FOUND;
   if (!host_store_enter(store))
     return PURE_BUSY;
   const ls_list *l = ls_store_list(vm_link_store(store->link), list);
-  memset(out, 0, sizeof *out);
-  out->size = sizeof *out;
-  out->name = l->schema->name;
-  out->layout = ls_layout_name(ls_shape_layout(l->shape));
-  out->rows = l->count;
-  out->bytes = ls_list_bytes(l);
+  full.size = out->size;
+  full.name = l->schema->name;
+  full.layout = ls_layout_name(ls_shape_layout(l->shape));
+  full.rows = l->count;
+  full.bytes = ls_list_bytes(l);
   for (unsigned c = 0; c < l->schema->ncols; c++)
-    out->narrow_bytes += l->count * cell_bytes(l, c);
-  format_widths(l, out->widths, sizeof out->widths);
+    full.narrow_bytes += l->count * cell_bytes(l, c);
+  format_widths(l, full.widths, sizeof full.widths);
+  memcpy(out, &full, out->size);
   host_store_leave(store);
   return PURE_OK;
 }

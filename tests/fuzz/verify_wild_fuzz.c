@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define NREGS 28
 #define NLISTS 6
 #define NPARAMS 10
-#define MOST_CODE 90
-#define MOST_TRIES 250
+#define MOST_CODE 70
+#define MOST_TRIES 180
 
 /* Operand kinds by the first letters of their names in vm_ops.def. */
 typedef struct {

@@ -349,6 +349,13 @@ START_TEST(statistics) {
   ck_assert_uint_eq(loop.entries, 1);
   ck_assert_uint_ge(loop.headers, 300);
   ck_assert_int_eq(pure_session_loop_stats(w.session, 1, &loop), PURE_NOT_FOUND);
+  loop.size = offsetof(pure_loop_stats, entries); /* of an older header: the rest is left alone */
+  loop.entries = 77;
+  loop.line = 0;
+  ck_assert_int_eq(pure_session_loop_stats(w.session, 0, &loop), PURE_OK);
+  ck_assert_uint_gt(loop.line, 0);
+  ck_assert_uint_eq(loop.entries, 77);
+  ck_assert_uint_eq(loop.size, offsetof(pure_loop_stats, entries));
   loop.size = 1;
   ck_assert_int_eq(pure_session_loop_stats(w.session, 0, &loop), PURE_MISUSE);
   pure_list_stats list = {.size = sizeof list};

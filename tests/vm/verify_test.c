@@ -228,6 +228,9 @@ START_TEST(an_empty_slice_leaves_nothing) {
     refuses("query q()", t.bytes, "may be unset");
     text_free(&t);
   }
+  refuses("query q(a: int)",
+          "lists pairs mov r4, r0 lastj r2, pairs[0 tracked], off off: mov r9, r4 ret",
+          "r4 may be unset; a value is needed");
   accepts("query q()", "lists pairs firstj r2, pairs[0 tracked], off mov r9, r4 mov r9, r5 "
                        "get r9, r2, pairs.t off: ret");
   refuses("query q()",
