@@ -560,17 +560,31 @@ static bool resolve(parser *p, ir_id *use, uint32_t where) {
   return true;
 }
 
+static bool is_described(parser *p, uint32_t exit) {
+  if (exit == IR_NO_EXIT || p->r->exits[exit].pc != IR_NO_PC)
+    return true;
+  p->line = 0;
+  return wrong(p, "exit %u is not described", exit);
+}
+
+static bool resolve_node(parser *p, ir_node *n, uint32_t block) {
+  for (unsigned k = 0; k < n->nargs; k++)
+    if (!resolve(p, &n->arg[k], block))
+      return false;
+  return is_described(p, n->exit);
+}
+
 static bool resolve_all(parser *p) {
   ir_region *r = p->r;
-  for (uint32_t b = 0; b < r->nblocks; b++)
+  for (uint32_t b = 0; b < r->nblocks; b++) {
+    if (!is_described(p, r->blocks[b].landing))
+      return false;
     for (ir_id id = r->blocks[b].first; id; id = ir_at(r, id)->next)
-      for (unsigned k = 0; k < ir_at(r, id)->nargs; k++)
-        if (!resolve(p, &ir_at(r, id)->arg[k], b))
-          return false;
+      if (!resolve_node(p, ir_at(r, id), b))
+        return false;
+  }
   for (uint32_t e = 0; e < r->nexits; e++) {
     ir_exit *x = &r->exits[e];
-    if (x->pc == IR_NO_PC)
-      return wrong(p, "exit %u is not described", e);
     if (!resolve(p, &x->work, e | PENDING))
       return false;
     for (uint32_t s = 0; s < x->nslots; s++)

@@ -95,7 +95,7 @@ static ir_id simpler(const ir_node *n, ir_bounds x, ir_bounds y) {
       return 0;
     return x.hi <= y.lo ? n->arg[0] : y.hi <= x.lo ? n->arg[1] : 0;
   case IR_OP_BAND:
-    if (y.lo != y.hi || y.lo < 0 || (y.lo & (y.lo + 1)) != 0)
+    if (y.lo != y.hi || y.lo < 0 || ((uint64_t)y.lo & ((uint64_t)y.lo + 1)) != 0)
       return 0;
     return x.lo >= 0 && x.hi <= y.lo ? n->arg[0] : 0;
   default:

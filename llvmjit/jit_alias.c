@@ -33,17 +33,22 @@ bool jit_alias_init(jit_lower *j) {
   LLVMMetadataRef text = LLVMMDStringInContext2(j->llvm, "pure", 4);
   LLVMMetadataRef domain = LLVMMDNodeInContext2(j->llvm, &text, 1);
   j->scope_of = calloc(j->r->nlists + 1, sizeof *j->scope_of);
-  if (j->scope_of == NULL) return false;
+  if (j->scope_of == NULL)
+    return false;
   uint32_t n = number_scopes(j);
-  if (n > JIT_MAX_SCOPES) return true;
+  if (n > JIT_MAX_SCOPES)
+    return true;
   j->scope = calloc(n, sizeof *j->scope);
-  if (j->scope == NULL) return false;
+  if (j->scope == NULL)
+    return false;
   j->nscopes = n;
-  for (uint32_t i = 0; i < n; i++) j->scope[i].scope = make_scope(j, domain, i);
+  for (uint32_t i = 0; i < n; i++)
+    j->scope[i].scope = make_scope(j, domain, i);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t k = 0;
     for (uint32_t o = 0; o < n; o++)
-      if (o != i) others[k++] = j->scope[o].scope;
+      if (o != i)
+        others[k++] = j->scope[o].scope;
     j->scope[i].own = LLVMMDNodeInContext2(j->llvm, &j->scope[i].scope, 1);
     j->scope[i].others = LLVMMDNodeInContext2(j->llvm, others, k);
   }
@@ -75,7 +80,8 @@ static uint32_t scope_number(const jit_lower *j, ir_mem class, unsigned list, un
 }
 
 void jit_alias_mark(jit_lower *j, LLVMValueRef access, ir_mem class, unsigned list, unsigned col) {
-  if (j->nscopes == 0 || class == IR_MEM_NONE || class == IR_MEM_LIST) return;
+  if (j->nscopes == 0 || class == IR_MEM_NONE || class == IR_MEM_LIST)
+    return;
   const jit_scope *s = &j->scope[scope_number(j, class, list, col)];
   attach(j, access, j->scope_kind, s->own);
   attach(j, access, j->noalias_kind, s->others);
@@ -85,6 +91,8 @@ void jit_alias_mark_list(jit_lower *j, LLVMValueRef call, unsigned list) {
   LLVMMetadataRef away[JIT_MAX_SCOPES];
   uint32_t n = 0;
   for (uint32_t i = SCOPE_LISTS; i < j->nscopes; i++)
-    if (i < j->scope_of[list] || i >= j->scope_of[list + 1]) away[n++] = j->scope[i].scope;
-  if (n) attach(j, call, j->noalias_kind, LLVMMDNodeInContext2(j->llvm, away, n));
+    if (i < j->scope_of[list] || i >= j->scope_of[list + 1])
+      away[n++] = j->scope[i].scope;
+  if (n)
+    attach(j, call, j->noalias_kind, LLVMMDNodeInContext2(j->llvm, away, n));
 }

@@ -41,7 +41,8 @@ static uint64_t now_ns(void) {
 /* LLVM would print errors and end the process. */
 static void hear(LLVMDiagnosticInfoRef info, void *user) {
   compile *c = user;
-  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
+    return;
   char *text = LLVMGetDiagInfoDescription(info);
   jit_message_take(text, c->said);
 }
@@ -49,16 +50,20 @@ static void hear(LLVMDiagnosticInfoRef info, void *user) {
 static void name_region(compile *c) {
   const vm_fn *fn = NULL;
   unsigned line = 0;
-  if (c->q->module && c->r->fn < c->q->module->nfns) fn = &c->q->module->fns[c->r->fn];
-  if (fn && fn->pos && c->r->pc < fn->ncode) line = fn->pos[c->r->pc].line;
+  if (c->q->module && c->r->fn < c->q->module->nfns)
+    fn = &c->q->module->fns[c->r->fn];
+  if (fn && fn->pos && c->r->pc < fn->ncode)
+    line = fn->pos[c->r->pc].line;
   snprintf(c->name, sizeof c->name, "%.64s:%u", c->r->name ? c->r->name : "region", line);
 }
 
 static vm_jit_status lower(compile *c) {
   jit_lower j = {.core = c->e->core, .r = c->r, .stress = c->q->stress, .llvm = c->llvm};
-  if (c->q->module) j.fn = &c->q->module->fns[c->r->fn];
+  if (c->q->module)
+    j.fn = &c->q->module->fns[c->r->fn];
   j.module = c->module;
-  if (!jit_lower_region(&j, c->name)) return VM_JIT_NO_MEMORY;
+  if (!jit_lower_region(&j, c->name))
+    return VM_JIT_NO_MEMORY;
   char *message = NULL;
   if (LLVMVerifyModule(c->module, LLVMReturnStatusAction, &message)) {
     jit_message_take(message, c->why);
@@ -84,16 +89,20 @@ static vm_jit_status make_object(compile *c) {
   prepare_module(c);
   vm_jit_status status = lower(c);
   c->out->code.build_ns += now_ns() - from;
-  if (status != VM_JIT_OK) return status;
+  if (status != VM_JIT_OK)
+    return status;
   from = now_ns();
-  if (!jit_passes_run(c->module, c->machine, c->q->level, c->why)) return VM_JIT_FAILED;
+  if (!jit_passes_run(c->module, c->machine, c->q->level, c->why))
+    return VM_JIT_FAILED;
   c->out->code.passes_ns = now_ns() - from;
   jit_dump_module(c->q, c->name, c->module);
   jit_dump_asm(c->q, c->name, c->module, c->machine);
   from = now_ns();
-  if (!jit_emit(c->module, c->machine, LLVMObjectFile, &c->object, c->why)) return VM_JIT_FAILED;
+  if (!jit_emit(c->module, c->machine, LLVMObjectFile, &c->object, c->why))
+    return VM_JIT_FAILED;
   c->out->code.emit_ns = now_ns() - from;
-  if (c->said[0] == 0) return VM_JIT_OK;
+  if (c->said[0] == 0)
+    return VM_JIT_OK;
   jit_say(c->why, c->said);
   return VM_JIT_FAILED;
 }
@@ -102,17 +111,18 @@ static vm_jit_status link_object(compile *c) {
   uint64_t from = now_ns();
   LLVMMemoryBufferRef object = c->object;
   c->object = NULL; /* taken below, or freed */
-  c->out->code.code_bytes = LLVMGetBufferSize(object);
-  if (c->out->code.code_bytes > MAX_OBJECT_BYTES) {
+  c->out->code.code_bytes = jit_object_code_bytes(object, c->name);
+  if (LLVMGetBufferSize(object) > MAX_OBJECT_BYTES) {
     LLVMDisposeMemoryBuffer(object);
     jit_say(c->why, "too much machine code");
     return VM_JIT_REFUSED;
   }
   vm_jit_status status = jit_orc_link(c->e->orc, object, c->name, &c->out->linked, c->why);
-  if (status != VM_JIT_OK) return status;
-  c->out->code.enter =
-      (uint32_t(*)(vm_frame *, vm_context *))(uintptr_t)c->out->linked.address;
+  if (status != VM_JIT_OK)
+    return status;
+  c->out->code.enter = (uint32_t(*)(vm_frame *, vm_context *))(uintptr_t)c->out->linked.address;
   c->out->code.link_ns = now_ns() - from;
+  jit_perf_code(c->e->perf, c->name, c->out->linked.address, c->out->code.code_bytes);
   return VM_JIT_OK;
 }
 
@@ -145,7 +155,8 @@ static size_t compiled_bytes(uint32_t nexits) {
 
 static compiled *compiled_new(vm_jit_engine *e, const ir_region *r) {
   compiled *out = ls_mem_zalloc(e->mem, compiled_bytes(r->nexits));
-  if (out == NULL) return NULL;
+  if (out == NULL)
+    return NULL;
   out->engine = e;
   out->code.exits = out->exits;
   out->code.nexits = r->nexits;
@@ -158,10 +169,14 @@ static compiled *compiled_new(vm_jit_engine *e, const ir_region *r) {
 
 static void compile_end(compile *c) {
   bool quick = c->q->level <= 1;
-  if (c->object) LLVMDisposeMemoryBuffer(c->object);
-  if (c->module) LLVMDisposeModule(c->module);
-  if (c->llvm) LLVMContextDispose(c->llvm);
-  if (c->machine) jit_machine_give(c->e->machines, quick, c->machine);
+  if (c->object)
+    LLVMDisposeMemoryBuffer(c->object);
+  if (c->module)
+    LLVMDisposeModule(c->module);
+  if (c->llvm)
+    LLVMContextDispose(c->llvm);
+  if (c->machine)
+    jit_machine_give(c->e->machines, quick, c->machine);
 }
 
 vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_region *r,
@@ -170,15 +185,20 @@ vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_r
   name_region(&c);
   jit_dump_region(q, c.name, r);
   c.machine = jit_machine_take(e->machines, q->level <= 1, why);
-  if (c.machine == NULL) return VM_JIT_FAILED;
+  if (c.machine == NULL)
+    return VM_JIT_FAILED;
   c.llvm = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(c.llvm, hear, &c);
   c.out = compiled_new(e, r);
   vm_jit_status status = c.out ? make_object(&c) : VM_JIT_NO_MEMORY;
-  if (status == VM_JIT_OK) status = link_object(&c);
-  if (status == VM_JIT_NO_MEMORY) jit_say(why, "no memory");
-  if (status == VM_JIT_OK) *out = &c.out->code;
-  else if (c.out) ls_mem_free(e->mem, c.out, compiled_bytes(r->nexits));
+  if (status == VM_JIT_OK)
+    status = link_object(&c);
+  if (status == VM_JIT_NO_MEMORY)
+    jit_say(why, "no memory");
+  if (status == VM_JIT_OK)
+    *out = &c.out->code;
+  else if (c.out)
+    ls_mem_free(e->mem, c.out, compiled_bytes(r->nexits));
   compile_end(&c);
   return status;
 }

@@ -64,16 +64,19 @@ jit_orc *jit_orc_new(const vm_jit_core *core, ls_mem *mem, char *why) {
   o->core = core;
   o->mem = mem;
   pthread_mutex_init(&o->lock, NULL);
-  if (start(o, why)) return o;
+  if (start(o, why))
+    return o;
   jit_orc_delete(o);
   return NULL;
 }
 
 void jit_orc_delete(jit_orc *o) {
-  if (o == NULL) return;
+  if (o == NULL)
+    return;
   if (o->jit) {
     LLVMErrorRef error = LLVMOrcDisposeLLJIT(o->jit);
-    if (error) LLVMConsumeError(error);
+    if (error)
+      LLVMConsumeError(error);
   }
   while (o->all) {
     orc_place *next = o->all->all;
@@ -91,15 +94,15 @@ static bool define_symbols(jit_orc *o, LLVMOrcJITDylibRef dylib, char *why) {
   LLVMOrcCSymbolMapPair pairs[JIT_MAX_SYMBOLS];
   unsigned n = jit_symbols(o->core, symbols);
   for (unsigned i = 0; i < n; i++) {
-    LLVMJITSymbolFlags flags = {LLVMJITSymbolGenericFlagsExported |
-                                    LLVMJITSymbolGenericFlagsCallable,
-                                0};
+    LLVMJITSymbolFlags flags = {
+        LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
     pairs[i].Name = LLVMOrcLLJITMangleAndIntern(o->jit, symbols[i].name);
     pairs[i].Sym = (LLVMJITEvaluatedSymbol){(uint64_t)(uintptr_t)symbols[i].address, flags};
   }
   LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, n);
   LLVMErrorRef error = LLVMOrcJITDylibDefine(dylib, unit);
-  if (error == NULL) return true;
+  if (error == NULL)
+    return true;
   LLVMOrcDisposeMaterializationUnit(unit);
   jit_error_take(error, why);
   return false;
@@ -124,16 +127,20 @@ static orc_place *make_place(jit_orc *o, char *why) {
 static orc_place *take_place(jit_orc *o, char *why) {
   pthread_mutex_lock(&o->lock);
   orc_place *p = o->free;
-  if (p) o->free = p->next;
+  if (p)
+    o->free = p->next;
   pthread_mutex_unlock(&o->lock);
-  if (p == NULL) p = make_place(o, why);
-  if (p) p->tracker = LLVMOrcJITDylibCreateResourceTracker(p->dylib);
+  if (p == NULL)
+    p = make_place(o, why);
+  if (p)
+    p->tracker = LLVMOrcJITDylibCreateResourceTracker(p->dylib);
   return p;
 }
 
 static void give_place(jit_orc *o, orc_place *p) {
   LLVMErrorRef error = LLVMOrcResourceTrackerRemove(p->tracker);
-  if (error) LLVMConsumeError(error);
+  if (error)
+    LLVMConsumeError(error);
   LLVMOrcReleaseResourceTracker(p->tracker);
   LLVMOrcSymbolStringPoolClearDeadEntries(LLVMOrcExecutionSessionGetSymbolStringPool(o->session));
   pthread_mutex_lock(&o->lock);
@@ -157,7 +164,8 @@ static void look_up_ended(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size
   found *f = user;
   pthread_mutex_lock(&f->lock);
   f->error = error;
-  if (error == NULL && n == 1) f->address = pairs[0].Sym.Address;
+  if (error == NULL && n == 1)
+    f->address = pairs[0].Sym.Address;
   f->done = true;
   pthread_cond_signal(&f->ended);
   pthread_mutex_unlock(&f->lock);
@@ -174,7 +182,8 @@ static LLVMErrorRef look_up(jit_orc *o, orc_place *p, const char *name, uint64_t
   LLVMOrcExecutionSessionLookup(o->session, LLVMOrcLookupKindStatic, &order, 1, &symbol, 1,
                                 look_up_ended, &f);
   pthread_mutex_lock(&f.lock);
-  while (!f.done) pthread_cond_wait(&f.ended, &f.lock);
+  while (!f.done)
+    pthread_cond_wait(&f.ended, &f.lock);
   pthread_mutex_unlock(&f.lock);
   pthread_cond_destroy(&f.ended);
   pthread_mutex_destroy(&f.lock);
@@ -186,7 +195,8 @@ static LLVMErrorRef look_up(jit_orc *o, orc_place *p, const char *name, uint64_t
 static vm_jit_status link_failed(jit_orc *o, LLVMErrorRef error, char *why) {
   jit_error_take(error, why);
   pthread_mutex_lock(&o->lock);
-  if (o->reported[0]) jit_say(why, o->reported);
+  if (o->reported[0])
+    jit_say(why, o->reported);
   o->reported[0] = 0;
   pthread_mutex_unlock(&o->lock);
   bool denied = strstr(why, "ermission denied") || strstr(why, "not permitted");
@@ -201,7 +211,8 @@ vm_jit_status jit_orc_link(jit_orc *o, LLVMMemoryBufferRef object, const char *n
     return VM_JIT_FAILED;
   }
   LLVMErrorRef error = LLVMOrcLLJITAddObjectFileWithRT(o->jit, p->tracker, object);
-  if (error == NULL) error = look_up(o, p, name, &out->address);
+  if (error == NULL)
+    error = look_up(o, p, name, &out->address);
   if (error) {
     vm_jit_status status = link_failed(o, error, why);
     give_place(o, p);

@@ -13,6 +13,8 @@
  *   jit_target.c    machines to compile for: one a compile at a time, kept for the next
  *   jit_symbols.c   what objects may refer to outside themselves
  *   jit_engine.c    ORC: objects into memory and out again
+ *   jit_object.c    an object looked into
+ *   jit_perf.c      where code lies, for perf
  *   jit_dump.c      stages as text
  *   jit_error.c     LLVM's errors
  *
@@ -75,13 +77,13 @@ typedef struct {
   LLVMBasicBlockRef entry;
   LLVMValueRef helper[JIT_NHELPERS];
   LLVMTypeRef helper_type[JIT_NHELPERS];
-  LLVMValueRef *value;             /* by node */
-  LLVMBasicBlockRef *start, *end;  /* by IR block: where it begins and where it ends */
-  LLVMBasicBlockRef *exit;         /* by exit; NULL: nobody leaves there yet */
-  LLVMValueRef *list;              /* headers, by list */
+  LLVMValueRef *value;            /* by node */
+  LLVMBasicBlockRef *start, *end; /* by IR block: where it begins and where it ends */
+  LLVMBasicBlockRef *exit;        /* by exit; NULL: nobody leaves there yet */
+  LLVMValueRef *list;             /* headers, by list */
   LLVMValueRef consts;
-  LLVMValueRef keys;               /* room for arguments of helpers */
-  uint32_t *scope_of;              /* by list: number of its first scope */
+  LLVMValueRef keys;  /* room for arguments of helpers */
+  uint32_t *scope_of; /* by list: number of its first scope */
   jit_scope *scope;
   uint32_t nscopes;
   uint32_t cold_kind, scope_kind, noalias_kind, range_kind, align_kind, invariant_kind;
@@ -172,6 +174,15 @@ typedef struct {
 #define JIT_MAX_SYMBOLS 24u
 unsigned jit_symbols(const vm_jit_core *core, jit_symbol *out);
 
+/* jit_object.c: of the function of that name; 0: not found. */
+uint64_t jit_object_code_bytes(LLVMMemoryBufferRef object, const char *name);
+
+/* jit_perf.c.  kinds: VM_JIT_PERF_ bits; NULL: nothing is to be told, or it cannot be. */
+typedef struct jit_perf jit_perf;
+jit_perf *jit_perf_new(ls_mem *mem, unsigned kinds);
+void jit_perf_delete(jit_perf *p); /* NULL is fine, here and below */
+void jit_perf_code(jit_perf *p, const char *name, uint64_t address, uint64_t bytes);
+
 /* ---- dumps */
 
 void jit_dump_region(const vm_jit_request *q, const char *name, ir_region *r);
@@ -194,6 +205,7 @@ struct vm_jit_engine {
   ls_mem *mem;
   jit_machines *machines;
   jit_orc *orc;
+  jit_perf *perf;
 };
 
 #endif

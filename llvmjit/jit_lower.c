@@ -52,7 +52,8 @@ static LLVMValueRef stressed(jit_lower *j, LLVMValueRef cond) {
 
 void jit_need(jit_lower *j, LLVMValueRef cond, uint32_t exit) {
   LLVMBasicBlockRef fine = jit_block(j, "");
-  if (j->stress) cond = stressed(j, cond);
+  if (j->stress)
+    cond = stressed(j, cond);
   jit_branch_likely(j, cond, fine, jit_exit_block(j, exit));
   LLVMPositionBuilderAtEnd(j->b, fine);
 }
@@ -63,7 +64,8 @@ LLVMValueRef jit_reg_address(jit_lower *j, uint32_t reg) {
 
 void jit_store_reg(jit_lower *j, uint32_t reg, ir_id value) {
   LLVMValueRef v = j->value[value];
-  if (ir_at(j->r, value)->type == IR_B1) v = LLVMBuildZExt(j->b, v, j->t.i64, "");
+  if (ir_at(j->r, value)->type == IR_B1)
+    v = LLVMBuildZExt(j->b, v, j->t.i64, "");
   jit_alias_mark(j, LLVMBuildStore(j->b, v, jit_reg_address(j, reg)), IR_MEM_FRAME, 0, 0);
 }
 
@@ -122,7 +124,8 @@ static bool is_used(const ir_region *r, uint32_t list) {
   for (uint32_t b = 0; b < r->nblocks; b++)
     for (ir_id id = r->blocks[b].gone ? 0 : r->blocks[b].first; id; id = ir_at(r, id)->next) {
       const ir_node *n = ir_at(r, id);
-      if ((ir_op_read((ir_op)n->op)->attributes & IR_HAS_LIST) && n->list == list) return true;
+      if ((ir_op_read((ir_op)n->op)->attributes & IR_HAS_LIST) && n->list == list)
+        return true;
     }
   return false;
 }
@@ -131,8 +134,10 @@ static bool is_used(const ir_region *r, uint32_t list) {
 static void load_lists(jit_lower *j) {
   LLVMValueRef set = NULL;
   for (uint32_t i = 0; i < j->r->nlists; i++) {
-    if (!is_used(j->r, i)) continue;
-    if (set == NULL) set = load_invariant(j, jit_at(j, j->frame, j->core->frame_lists), "lists");
+    if (!is_used(j->r, i))
+      continue;
+    if (set == NULL)
+      set = load_invariant(j, jit_at(j, j->frame, j->core->frame_lists), "lists");
     uint64_t at = j->core->lists_list + (uint64_t)i * sizeof(ls_list *);
     j->list[i] = load_invariant(j, jit_at(j, set, at), j->r->lists[i].name);
   }
@@ -147,7 +152,8 @@ static void make_keys(jit_lower *j) {
          id = ir_at(j->r, id)->next) {
       const ir_node *n = ir_at(j->r, id);
       bool wants = n->op == IR_OP_FIND || n->op == IR_OP_BIF || n->op == IR_OP_BIFX;
-      if (wants && n->nargs + 1u > most) most = n->nargs + 1u;
+      if (wants && n->nargs + 1u > most)
+        most = n->nargs + 1u;
     }
   if (most)
     j->keys = LLVMBuildArrayAlloca(j->b, j->t.i64, jit_i32(j, most), "keys");
@@ -170,7 +176,8 @@ static void lower_block(jit_lower *j, uint32_t block) {
   LLVMPositionBuilderAtEnd(j->b, j->start[block]);
   for (ir_id id = b->first; id; id = ir_at(j->r, id)->next) {
     const ir_node *n = ir_at(j->r, id);
-    if (id == b->last) j->end[block] = LLVMGetInsertBlock(j->b);
+    if (id == b->last)
+      j->end[block] = LLVMGetInsertBlock(j->b);
     j->value[id] = lower_table[n->op](j, n);
   }
 }
@@ -195,7 +202,8 @@ static uint32_t order_blocks(const ir_region *r, uint32_t *order, visit *stack, 
       continue;
     }
     uint32_t to = r->blocks[v->block].succ[v->next++];
-    if (seen[to]) continue;
+    if (seen[to])
+      continue;
     seen[to] = true;
     stack[depth++] = (visit){to, 0};
   }
@@ -207,7 +215,8 @@ static void finish_phis(jit_lower *j, uint32_t block) {
   const ir_block *b = &j->r->blocks[block];
   for (ir_id id = b->first; id; id = ir_at(j->r, id)->next) {
     const ir_node *n = ir_at(j->r, id);
-    if (n->op != IR_OP_PHI) continue;
+    if (n->op != IR_OP_PHI)
+      continue;
     for (unsigned k = 0; k < n->nargs; k++)
       LLVMAddIncoming(j->value[id], &j->value[n->arg[k]], &j->end[b->preds[k]], 1);
   }
@@ -221,10 +230,13 @@ static bool lower_blocks(jit_lower *j) {
   bool ok = order && stack && seen;
   if (ok) {
     uint32_t count = order_blocks(j->r, order, stack, seen);
-    for (uint32_t i = 0; i < count; i++) j->start[order[i]] = jit_block(j, "b");
+    for (uint32_t i = 0; i < count; i++)
+      j->start[order[i]] = jit_block(j, "b");
     LLVMBuildBr(j->b, j->start[0]);
-    for (uint32_t i = 0; i < count; i++) lower_block(j, order[i]);
-    for (uint32_t i = 0; i < count; i++) finish_phis(j, order[i]);
+    for (uint32_t i = 0; i < count; i++)
+      lower_block(j, order[i]);
+    for (uint32_t i = 0; i < count; i++)
+      finish_phis(j, order[i]);
   }
   free(order);
   free(stack);
@@ -254,7 +266,8 @@ bool jit_lower_region(jit_lower *j, const char *name) {
     load_lists(j);
     make_keys(j);
     ok = lower_blocks(j) && !j->failed;
-    if (ok) jit_exits_finish(j);
+    if (ok)
+      jit_exits_finish(j);
   }
   LLVMDisposeBuilder(j->b);
   free_all(j);

@@ -68,7 +68,8 @@ LLVMValueRef jit_lower_WORK(jit_lower *j, const ir_node *n) {
 
 /* The list that the instruction names and touches alone, or -1: not known. */
 static int step_list(const jit_lower *j, const ir_step *s) {
-  if (j->fn == NULL || s->calls || s->pc >= j->fn->ncode) return -1;
+  if (j->fn == NULL || s->calls || s->pc >= j->fn->ncode)
+    return -1;
   return vm_ins_list(&j->fn->code[s->pc]);
 }
 
@@ -78,7 +79,8 @@ static void store_args(jit_lower *j, const ir_node *n, const ir_step *s) {
     LLVMValueRef at = jit_at(j, j->cx, j->core->context_work);
     jit_alias_mark(j, LLVMBuildStore(j->b, jit_arg(j, n, 0), at), IR_MEM_CX, 0, 0);
   }
-  for (unsigned k = first; k < n->nargs; k++) jit_store_reg(j, s->reg[k - first], n->arg[k]);
+  for (unsigned k = first; k < n->nargs; k++)
+    jit_store_reg(j, s->reg[k - first], n->arg[k]);
 }
 
 LLVMValueRef jit_lower_STEP(jit_lower *j, const ir_node *n) {
@@ -87,7 +89,8 @@ LLVMValueRef jit_lower_STEP(jit_lower *j, const ir_node *n) {
   LLVMValueRef args[3] = {j->frame, j->cx, jit_i32(j, s->pc)};
   LLVMValueRef end = jit_call(j, s->calls ? JIT_HELPER_CALL : JIT_HELPER_STEP, args, "");
   int list = step_list(j, s);
-  if (list >= 0 && (uint32_t)list < j->r->nlists) jit_alias_mark_list(j, end, (unsigned)list);
+  if (list >= 0 && (uint32_t)list < j->r->nlists)
+    jit_alias_mark_list(j, end, (unsigned)list);
   LLVMBasicBlockRef fine = jit_block(j, "");
   LLVMValueRef done = jit_compare(j, LLVMIntNE, end, jit_i32(j, VM_JIT_STOPPED));
   jit_branch_likely(j, done, fine, jit_exit_block(j, n->exit));

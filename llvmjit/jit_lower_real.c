@@ -109,7 +109,8 @@ LLVMValueRef jit_lower_BITSTOF(jit_lower *j, const ir_node *n) {
 static LLVMValueRef call_builtin(jit_lower *j, const ir_node *n, LLVMValueRef *out) {
   for (unsigned k = 0; k < n->nargs; k++) {
     LLVMValueRef v = jit_arg(j, n, k);
-    if (ir_at(j->r, n->arg[k])->type == IR_B1) v = LLVMBuildZExt(j->b, v, j->t.i64, "");
+    if (ir_at(j->r, n->arg[k])->type == IR_B1)
+      v = LLVMBuildZExt(j->b, v, j->t.i64, "");
     LLVMBuildStore(j->b, v, jit_at(j, j->keys, k * sizeof(ls_val)));
   }
   *out = jit_at(j, j->keys, n->nargs * sizeof(ls_val));

@@ -93,8 +93,7 @@ static LLVMValueRef lower_search(jit_lower *j, const ir_node *n, LLVMIntPredicat
   LLVMBuildCondBr(j->b, jit_compare(j, LLVMIntULT, low, high), look, done);
   LLVMPositionBuilderAtEnd(j->b, look);
   LLVMValueRef rest = LLVMBuildSub(j->b, high, low, "");
-  LLVMValueRef middle =
-      LLVMBuildAdd(j->b, low, LLVMBuildLShr(j->b, rest, jit_i64(j, 1), ""), "");
+  LLVMValueRef middle = LLVMBuildAdd(j->b, low, LLVMBuildLShr(j->b, rest, jit_i64(j, 1), ""), "");
   LLVMValueRef yes = jit_compare(j, before, sorted_cell(j, n, middle), jit_arg(j, n, 3));
   LLVMValueRef above = LLVMBuildAdd(j->b, middle, jit_i64(j, 1), "");
   LLVMValueRef next_low = LLVMBuildSelect(j->b, yes, above, low, "");
@@ -117,7 +116,8 @@ LLVMValueRef jit_lower_UPPER(jit_lower *j, const ir_node *n) {
 LLVMValueRef jit_lower_FIND(jit_lower *j, const ir_node *n) {
   for (unsigned k = 0; k < n->nargs; k++) {
     LLVMValueRef v = jit_arg(j, n, k);
-    if (ir_at(j->r, n->arg[k])->type == IR_B1) v = LLVMBuildZExt(j->b, v, j->t.i64, "");
+    if (ir_at(j->r, n->arg[k])->type == IR_B1)
+      v = LLVMBuildZExt(j->b, v, j->t.i64, "");
     LLVMBuildStore(j->b, v, jit_at(j, j->keys, k * sizeof(ls_val)));
   }
   LLVMValueRef args[3] = {j->cx, j->list[n->list], j->keys};

@@ -19,15 +19,16 @@ static const char *const pipeline[4] = {
     "loop(indvars),loop-vectorize,dse,instcombine<no-verify-fixpoint>,simplifycfg)",
 };
 
-bool jit_passes_run(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned level,
-                    char *why) {
-  if (pipeline[level] == NULL) return true;
+bool jit_passes_run(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned level, char *why) {
+  if (pipeline[level] == NULL)
+    return true;
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(options, true);
   LLVMPassBuilderOptionsSetLoopInterleaving(options, true);
   LLVMErrorRef error = LLVMRunPasses(module, pipeline[level], machine, options);
   LLVMDisposePassBuilderOptions(options);
-  if (error == NULL) return true;
+  if (error == NULL)
+    return true;
   jit_error_take(error, why);
   return false;
 }
@@ -35,7 +36,8 @@ bool jit_passes_run(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned
 bool jit_emit(LLVMModuleRef module, LLVMTargetMachineRef machine, LLVMCodeGenFileType kind,
               LLVMMemoryBufferRef *out, char *why) {
   char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, out) == 0) return true;
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, out) == 0)
+    return true;
   jit_message_take(message, why);
   return false;
 }

@@ -5,6 +5,7 @@
 #include "llvmjit/jit_int.h"
 
 static void engine_close(vm_jit_engine *e) {
+  jit_perf_delete(e->perf);
   jit_orc_delete(e->orc);
   jit_machines_delete(e->machines);
   ls_mem_free(e->mem, e, sizeof *e);
@@ -23,16 +24,17 @@ static vm_jit_engine *engine_open(const vm_jit_core *core, ls_mem *mem, char *wh
   e->core = core;
   e->mem = mem;
   e->machines = jit_machines_new(mem, why);
-  if (e->machines) e->orc = jit_orc_new(core, mem, why);
-  if (e->orc) return e;
+  if (e->machines)
+    e->orc = jit_orc_new(core, mem, why);
+  e->perf = jit_perf_new(mem, core->perf);
+  if (e->orc)
+    return e;
   engine_close(e);
   return NULL;
 }
 
 static ir_trust trust_of(uint8_t trust) {
-  return trust == VM_JIT_GUARDED   ? IR_GUARDED
-         : trust == VM_JIT_CHECKED ? IR_CHECKED
-                                   : IR_ANY;
+  return trust == VM_JIT_GUARDED ? IR_GUARDED : trust == VM_JIT_CHECKED ? IR_CHECKED : IR_ANY;
 }
 
 static vm_jit_status status_of(ir_status status, ir_refusal refusal, char *why) {
@@ -55,19 +57,20 @@ static vm_jit_status status_of(ir_status status, ir_refusal refusal, char *why) 
 static vm_jit_status build(vm_jit_engine *e, const vm_jit_request *q, ir_region **out, char *why) {
   unsigned n = q->module->fns[q->fn].nlists;
   ir_list_facts *lists = calloc(n + 1u, sizeof *lists);
-  if (lists == NULL) return status_of(IR_NO_MEMORY, IR_REFUSED_NONE, why);
+  if (lists == NULL)
+    return status_of(IR_NO_MEMORY, IR_REFUSED_NONE, why);
   for (unsigned i = 0; i < n && q->lists; i++)
-    lists[i] = (ir_list_facts){trust_of(q->lists[i].trust), q->lists[i].direct,
-                               q->lists[i].shape, q->lists[i].rows};
-  ir_facts facts = {.lists = lists,
-                    .careful = q->careful,
-                    .l2_bytes = q->l2_bytes,
-                    .distance = q->distance};
+    lists[i] = (ir_list_facts){trust_of(q->lists[i].trust), q->lists[i].direct, q->lists[i].shape,
+                               q->lists[i].rows};
+  ir_facts facts = {
+      .lists = lists, .careful = q->careful, .l2_bytes = q->l2_bytes, .distance = q->distance};
   ir_refusal refusal = IR_REFUSED_NONE;
   ir_status status = ir_build(q->module, q->fn, q->pc, &facts, e->mem, out, &refusal);
   free(lists);
-  if (status == IR_OK) status = ir_optimise(*out, q->level, q->verify, NULL, NULL);
-  if (status != IR_OK) ir_region_delete(*out);
+  if (status == IR_OK)
+    status = ir_optimise(*out, q->level, q->verify, NULL, NULL);
+  if (status != IR_OK)
+    ir_region_delete(*out);
   return status_of(status, refusal, why);
 }
 
@@ -75,7 +78,8 @@ static vm_jit_status engine_compile(vm_jit_engine *e, const vm_jit_request *q,
                                     const vm_jit_code **out, char *why) {
   ir_region *r = NULL;
   vm_jit_status status = build(e, q, &r, why);
-  if (status != VM_JIT_OK) return status;
+  if (status != VM_JIT_OK)
+    return status;
   status = jit_compile_region(e, q, r, out, why);
   ir_region_delete(r);
   return status;

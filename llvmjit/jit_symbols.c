@@ -5,7 +5,8 @@
 
 #include "llvmjit/jit_int.h"
 
-#define SYMBOL(text, f) *out++ = (jit_symbol){text, (void *)(uintptr_t)(f)}
+#define SYMBOL(text, f)                                                                            \
+  *out++ = (jit_symbol) { text, (void *)(uintptr_t)(f) }
 
 unsigned jit_symbols(const vm_jit_core *core, jit_symbol *out) {
   jit_symbol *first = out;

@@ -45,15 +45,18 @@ jit_machines *jit_machines_new(ls_mem *mem, char *why) {
   }
   m->mem = mem;
   pthread_mutex_init(&m->lock, NULL);
-  if (find_target(m, why)) return m;
+  if (find_target(m, why))
+    return m;
   jit_machines_delete(m);
   return NULL;
 }
 
 void jit_machines_delete(jit_machines *m) {
-  if (m == NULL) return;
+  if (m == NULL)
+    return;
   for (unsigned kind = 0; kind < 2; kind++)
-    while (m->kept[kind]) LLVMDisposeTargetMachine(m->machine[kind][--m->kept[kind]]);
+    while (m->kept[kind])
+      LLVMDisposeTargetMachine(m->machine[kind][--m->kept[kind]]);
   LLVMDisposeMessage(m->triple);
   LLVMDisposeMessage(m->cpu);
   LLVMDisposeMessage(m->features);
@@ -67,13 +70,16 @@ const char *jit_machines_features(const jit_machines *m) { return m->features; }
 LLVMTargetMachineRef jit_machine_take(jit_machines *m, bool quick, char *why) {
   LLVMTargetMachineRef machine = NULL;
   pthread_mutex_lock(&m->lock);
-  if (m->kept[quick]) machine = m->machine[quick][--m->kept[quick]];
+  if (m->kept[quick])
+    machine = m->machine[quick][--m->kept[quick]];
   pthread_mutex_unlock(&m->lock);
-  if (machine) return machine;
+  if (machine)
+    return machine;
   machine = LLVMCreateTargetMachine(m->target, m->triple, m->cpu, m->features,
                                     quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
                                     LLVMRelocPIC, LLVMCodeModelSmall);
-  if (machine == NULL) jit_say(why, "LLVM made no machine for this processor");
+  if (machine == NULL)
+    jit_say(why, "LLVM made no machine for this processor");
   return machine;
 }
 
@@ -84,5 +90,6 @@ void jit_machine_give(jit_machines *m, bool quick, LLVMTargetMachineRef machine)
     machine = NULL;
   }
   pthread_mutex_unlock(&m->lock);
-  if (machine) LLVMDisposeTargetMachine(machine);
+  if (machine)
+    LLVMDisposeTargetMachine(machine);
 }

@@ -42,14 +42,16 @@ static void declare(jit_lower *j, jit_helper which, const char *name, char resul
   LLVMTypeRef types[8];
   char symbol[64];
   unsigned n = (unsigned)strlen(params);
-  for (unsigned i = 0; i < n; i++) types[i] = letter_type(j, params[i]);
+  for (unsigned i = 0; i < n; i++)
+    types[i] = letter_type(j, params[i]);
   snprintf(symbol, sizeof symbol, "pure_%s", name);
   j->helper_type[which] = LLVMFunctionType(letter_type(j, result), types, n, false);
   LLVMValueRef f = LLVMAddFunction(j->module, symbol, j->helper_type[which]);
   const char *kinds[] = {"nounwind", "cold"};
   for (unsigned i = 0; i < 2; i++) {
     unsigned kind = LLVMGetEnumAttributeKindForName(kinds[i], strlen(kinds[i]));
-    if (i == 1 && which != JIT_HELPER_STRESS) continue;
+    if (i == 1 && which != JIT_HELPER_STRESS)
+      continue;
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(j->llvm, kind, 0));
   }

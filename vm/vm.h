@@ -43,7 +43,8 @@ typedef enum {
   VM_MISUSE     /* no such function, an event on a snapshot, a wrong text id */
 } vm_status;
 
-/* rows: a list of the function's result columns, taken by the caller. Text ids belong to
+/* rows: a list of the function's result columns, taken by the caller, who releases it before the
+ * link; the context may go first, and the texts with it. Text ids belong to
  * vm_context_texts until the context's next call; scalars likewise. */
 typedef struct {
   vm_result_kind kind;
@@ -67,7 +68,9 @@ void vm_context_limit(vm_context *cx, const vm_limits *limits);
 void vm_context_host(vm_context *cx, vm_host_call call, void *user);
 /* Polled at loop headers and function entries; set from any thread (atomic store of != 0). */
 void vm_context_cancel_flag(vm_context *cx, const _Atomic int *flag);
-ls_texts *vm_context_texts(vm_context *cx); /* overlay: intern text arguments here */
+/* Overlay: intern text arguments here.  Asking for it keeps its texts through the next call's
+ * beginning; where they are many, begin with vm_context_reset_texts. */
+ls_texts *vm_context_texts(vm_context *cx);
 
 /* args: nparams values.  Texts of earlier calls' results die here, except those interned with
  * vm_context_texts since.  *out is set for VM_OK only. */

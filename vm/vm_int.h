@@ -116,7 +116,7 @@ struct vm_link {
   ls_policy policy;
   ls_store *store;
   const ls_schema **schemas;
-  ls_val *consts; /* the module's constants; texts as the store's ids */
+  ls_val *consts;             /* the module's constants; texts as the store's ids */
   struct vm_entries *entries; /* NULL: interpreter only */
 };
 
@@ -142,20 +142,20 @@ struct vm_context {
   void *host_user;
   /* Tiers (vm_tier_int.h); entries NULL: there are none. */
   struct vm_entries *entries;
-  struct vm_context *next; /* of the link's contexts */
-  vm_frame *base;          /* execute returns when this frame is on top; NULL: when none is */
-  int raised;              /* kind of the fault after VM_STOPPED */
-  uint32_t native;         /* activations of compiled code */
-  uint32_t eager;          /* polls to be made at once, to find the way into new code */
-  uint64_t poll_work;      /* between polls of the interpreter */
-  uint64_t heat_from;      /* work up to here has been counted as heat */
-  uint64_t news;           /* of entries, that were taken */
-  uint64_t stress;         /* state of the generator */
-  const struct vm_region *in; /* the compiled code that runs, innermost */
+  struct vm_context *next;       /* of the link's contexts */
+  vm_frame *base;                /* execute returns when this frame is on top; NULL: when none is */
+  int raised;                    /* kind of the fault after VM_STOPPED */
+  uint32_t native;               /* activations of compiled code */
+  uint32_t eager;                /* polls to be made at once, to find the way into new code */
+  uint64_t poll_work;            /* between polls of the interpreter */
+  uint64_t heat_from;            /* work up to here has been counted as heat */
+  uint64_t news;                 /* of entries, that were taken */
+  uint64_t stress;               /* state of the generator */
+  const struct vm_region *in;    /* the compiled code that runs, innermost */
   uint64_t clock_ns, clock_work; /* when the interpreter was last seen at work; ns 0: not since */
   uint64_t call_ns;              /* when the call began */
   bool went_native;              /* the call ran compiled code */
-  _Atomic uint64_t seen;   /* epoch when last at rest */
+  _Atomic uint64_t seen;         /* epoch when last at rest */
   bool running;
   bool texts_kept; /* texts were interned for the next call */
   ls_val value;    /* result of the call */

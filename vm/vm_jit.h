@@ -26,7 +26,7 @@
 
 #include "vm/vm.h"
 
-#define VM_JIT_VERSION 1u
+#define VM_JIT_VERSION 2u
 
 typedef struct vm_frame vm_frame;
 
@@ -39,9 +39,12 @@ typedef enum {
 
 /* ---- what the core gives */
 
+enum { VM_JIT_PERF_MAP = 1, VM_JIT_PERF_DUMP = 2 };
+
 typedef struct {
   uint32_t size;       /* of this struct */
   uint32_t list_bytes; /* sizeof(ls_list): what both sides know of lists.h */
+  uint32_t perf;       /* VM_JIT_PERF_ bits: what is written for perf */
   /* Byte offsets. */
   uint32_t frame_pc, frame_lists, frame_regs;
   uint32_t lists_list; /* first list pointer, in what frame_lists points to */
@@ -70,9 +73,9 @@ typedef void (*vm_jit_dump)(void *user, const char *region, const char *kind, co
 typedef struct {
   const vm_module *module; /* borrowed until compile returns */
   uint32_t fn, pc;
-  uint8_t level; /* 1 .. 3 */
-  bool stress;   /* leave at random */
-  bool verify;   /* check the region after every pass */
+  uint8_t level;            /* 1 .. 3 */
+  bool stress;              /* leave at random */
+  bool verify;              /* check the region after every pass */
   const vm_jit_list *lists; /* the function's nlists */
   const uint8_t *careful;   /* the function's nloops, 1: no checks ahead for that loop */
   uint64_t l2_bytes;
@@ -116,16 +119,16 @@ typedef struct vm_jit_code {
 typedef enum {
   VM_JIT_OK,
   VM_JIT_NO_MEMORY,
-  VM_JIT_REFUSED,  /* this region cannot be compiled: why says so */
-  VM_JIT_DENIED,   /* no executable memory here: nothing can be compiled */
-  VM_JIT_FAILED    /* a bug, or LLVM said no */
+  VM_JIT_REFUSED, /* this region cannot be compiled: why says so */
+  VM_JIT_DENIED,  /* no executable memory here: nothing can be compiled */
+  VM_JIT_FAILED   /* a bug, or LLVM said no */
 } vm_jit_status;
 
 #define VM_JIT_WHY 160 /* bytes for a reason, with the final 0 */
 
 typedef struct {
-  uint32_t version;  /* VM_JIT_VERSION */
-  const char *llvm;  /* its version */
+  uint32_t version; /* VM_JIT_VERSION */
+  const char *llvm; /* its version */
   /* core is borrowed until close.  NULL: see why. */
   vm_jit_engine *(*open)(const vm_jit_core *core, ls_mem *mem, char *why);
   void (*close)(vm_jit_engine *e); /* every code dropped */

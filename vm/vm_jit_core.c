@@ -8,7 +8,8 @@ static int core_step(vm_frame *f, vm_context *cx, uint32_t pc) {
   f->pc = pc;
   int fault = vm_step(cx);
   f->back = false;
-  if (fault != VM_FINE) return VM_JIT_STOPPED;
+  if (fault != VM_FINE)
+    return VM_JIT_STOPPED;
   return f->pc == pc + 1 ? VM_JIT_FELL : VM_JIT_JUMPED;
 }
 
@@ -19,9 +20,11 @@ static int run_callee(vm_frame *f, vm_context *cx) {
   cx->base = f;
   int fault = cx->execute(cx);
   cx->base = base;
-  if (fault != VM_FINE) return fault;
+  if (fault != VM_FINE)
+    return fault;
   const vm_fn *callee = &cx->link->module->fns[fn];
-  if (callee->result == VM_RESULT_SCALAR) f->regs[f->code->fn->code[f->pc].a] = cx->value;
+  if (callee->result == VM_RESULT_SCALAR)
+    f->regs[f->code->fn->code[f->pc].a] = cx->value;
   return VM_FINE;
 }
 
@@ -31,7 +34,8 @@ static int core_call(vm_frame *f, vm_context *cx, uint32_t pc) {
   f->pc = pc;
   int fault = vm_step(cx);
   f->back = false;
-  if (fault == VM_FINE && i->op == VM_OP_CALL) fault = run_callee(f, cx);
+  if (fault == VM_FINE && i->op == VM_OP_CALL)
+    fault = run_callee(f, cx);
   if (fault != VM_FINE) {
     cx->raised = fault;
     return VM_JIT_STOPPED;

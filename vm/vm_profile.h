@@ -26,12 +26,12 @@ typedef struct {
 } vm_rate;
 
 typedef struct {
-  uint64_t headers; /* times the header ran */
-  uint64_t entries; /* times it was reached from outside (fallen into, not jumped back to) */
-  uint64_t trips;   /* headers of all entries but the last one; headers / entries is the mean */
-  uint64_t longest; /* most headers of one entry */
-  uint64_t heat;    /* work done in it, as polls and compiled code saw it */
-  uint64_t stuck;   /* of that, in the interpreter while a loop around it had code */
+  uint64_t headers;     /* times the header ran */
+  uint64_t entries;     /* times it was reached from outside (fallen into, not jumped back to) */
+  uint64_t trips;       /* headers of all entries but the last one; headers / entries is the mean */
+  uint64_t longest;     /* most headers of one entry */
+  uint64_t heat;        /* work done in it, as polls and compiled code saw it */
+  uint64_t stuck;       /* of that, in the interpreter while a loop around it had code */
   uint64_t hot_headers; /* entered at so many headers: the tiers are asked */
   vm_rate slow, fast;   /* in the interpreter; in the code there is */
   vm_list_profile *lists; /* the function's nlists entries, or NULL: never sampled */

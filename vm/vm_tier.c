@@ -15,7 +15,8 @@
 static bool read_number(const char *name, uint64_t most, uint64_t *out, const char **bad) {
   const char *text = getenv(name);
   char *end;
-  if (text == NULL || *text == 0) return false;
+  if (text == NULL || *text == 0)
+    return false;
   uint64_t n = strtoull(text, &end, 10);
   if (*end || *text == '-' || n > most) {
     *bad = name;
@@ -34,30 +35,40 @@ static bool read_flag(const char *name, const char **bad) {
 static void read_stress(vm_tier_options *o, const char **bad) {
   const char *text = getenv("PURE_JIT_STRESS");
   const char *at = text ? strstr(text, "deopt") : NULL;
-  if (at == NULL) return;
+  if (at == NULL)
+    return;
   const char *seed = strchr(at, ':');
   char *end = NULL;
   o->stress = seed ? strtoull(seed + 1, &end, 10) : 1;
-  if (o->stress == 0 || (end && (*end || end == seed + 1))) *bad = "PURE_JIT_STRESS";
+  if (o->stress == 0 || (end && (*end || end == seed + 1)))
+    *bad = "PURE_JIT_STRESS";
 }
 
 void vm_tier_options_from_env(vm_tier_options *o, const char **bad) {
   uint64_t n;
   *bad = NULL;
   const char *level = getenv("PURE_JIT");
-  if (level && strcmp(level, "auto") == 0) o->level = VM_TIER_AUTO;
-  else if (read_number("PURE_JIT", 3, &n, bad)) o->level = (uint32_t)n;
-  if (getenv("PURE_JIT_SYNC")) o->sync = read_flag("PURE_JIT_SYNC", bad);
-  if (read_number("PURE_JIT_THREADS", 64, &n, bad)) o->threads = (uint32_t)n;
-  if (read_number("PURE_PREFETCH_DISTANCE", 1024, &n, bad)) o->distance = (uint32_t)n;
+  if (level && strcmp(level, "auto") == 0)
+    o->level = VM_TIER_AUTO;
+  else if (read_number("PURE_JIT", 3, &n, bad))
+    o->level = (uint32_t)n;
+  if (getenv("PURE_JIT_SYNC"))
+    o->sync = read_flag("PURE_JIT_SYNC", bad);
+  if (read_number("PURE_JIT_THREADS", 64, &n, bad))
+    o->threads = (uint32_t)n;
+  if (read_number("PURE_PREFETCH_DISTANCE", 1024, &n, bad))
+    o->distance = (uint32_t)n;
   if (read_number("PURE_JIT_THRESHOLD", UINT64_MAX / 8, &n, bad)) {
     o->has_threshold = true;
     o->threshold = n;
   }
-  if (getenv("PURE_JIT_VERIFY")) o->verify = read_flag("PURE_JIT_VERIFY", bad);
-  if (getenv("PURE_JIT_CHECK")) o->check = read_flag("PURE_JIT_CHECK", bad);
+  if (getenv("PURE_JIT_VERIFY"))
+    o->verify = read_flag("PURE_JIT_VERIFY", bad);
+  if (getenv("PURE_JIT_CHECK"))
+    o->check = read_flag("PURE_JIT_CHECK", bad);
   const char *dir = getenv("PURE_PLUGIN_DIR");
-  if (dir && *dir) o->plugin_dir = dir;
+  if (dir && *dir)
+    o->plugin_dir = dir;
   read_stress(o, bad);
 }
 
@@ -72,23 +83,28 @@ static uint64_t l2_bytes(void) {
 }
 
 static bool copy_text(ls_mem *mem, const char *text, char **out) {
-  if (text == NULL) return true;
+  if (text == NULL)
+    return true;
   size_t n = strlen(text) + 1;
   *out = ls_mem_alloc(mem, n);
-  if (*out) memcpy(*out, text, n);
+  if (*out)
+    memcpy(*out, text, n);
   return *out != NULL;
 }
 
 static void free_text(ls_mem *mem, char *text) {
-  if (text) ls_mem_free(mem, text, strlen(text) + 1);
+  if (text)
+    ls_mem_free(mem, text, strlen(text) + 1);
 }
 
 vm_tier *vm_tier_new(ls_mem *mem, const vm_tier_options *o) {
   vm_tier *t = ls_mem_zalloc(mem, sizeof *t);
-  if (t == NULL) return NULL;
+  if (t == NULL)
+    return NULL;
   t->mem = mem;
   t->o = *o;
-  if (t->o.threads == 0) t->o.threads = 1;
+  if (t->o.threads == 0)
+    t->o.threads = 1;
   t->last = &t->first;
   t->l2_bytes = l2_bytes();
   pthread_mutex_init(&t->lock, NULL);
@@ -103,7 +119,8 @@ vm_tier *vm_tier_new(ls_mem *mem, const vm_tier_options *o) {
 }
 
 void vm_tier_delete(vm_tier *t) {
-  if (t == NULL) return;
+  if (t == NULL)
+    return;
   vm_tier_stop(t);
   vm_tier_unload(t);
   pthread_cond_destroy(&t->idle);
@@ -120,12 +137,17 @@ bool vm_tier_load(vm_tier *t) { return t->o.level > 0 && vm_tier_plugin(t); }
 void vm_tier_read(vm_tier *t, vm_tier_stats *out) {
   int loaded = atomic_load(&t->loaded);
   *out = (vm_tier_stats){0};
-  if (loaded != 0 && t->plugin_path[0]) out->plugin = t->plugin_path;
-  if (loaded != 0 && t->plugin) out->llvm = t->plugin->llvm;
-  if (loaded < 0) out->why = t->why;
+  if (loaded != 0 && t->plugin_path[0])
+    out->plugin = t->plugin_path;
+  if (loaded != 0 && t->plugin)
+    out->llvm = t->plugin->llvm;
+  if (loaded < 0)
+    out->why = t->why;
   pthread_mutex_lock(&t->lock);
-  for (const vm_job *job = t->first; job; job = job->next) out->waiting++;
-  for (uint32_t i = 0; i < t->nthreads; i++) out->waiting += t->at_work[i] != NULL;
+  for (const vm_job *job = t->first; job; job = job->next)
+    out->waiting++;
+  for (uint32_t i = 0; i < t->nthreads; i++)
+    out->waiting += t->at_work[i] != NULL;
   out->compiled = t->compiled;
   out->refused = t->refused;
   out->dropped = t->dropped;

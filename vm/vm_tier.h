@@ -23,17 +23,17 @@ typedef void (*vm_tier_log)(void *user, const char *line);
 
 /* Zero is the default of each. */
 typedef struct {
-  uint32_t level;      /* 1, 2, 3 or VM_TIER_AUTO; 0: nothing is compiled */
-  bool sync;           /* compile in the thread that runs, which waits */
-  uint32_t threads;    /* that compile; 0: one */
+  uint32_t level;   /* 1, 2, 3 or VM_TIER_AUTO; 0: nothing is compiled */
+  bool sync;        /* compile in the thread that runs, which waits */
+  uint32_t threads; /* that compile; 0: one */
   bool has_threshold;
-  uint64_t threshold;  /* work a loop or function does before it is compiled */
-  uint64_t stress;     /* != 0: leave compiled code at random, by this seed */
-  bool verify;         /* check regions after every pass */
-  bool check;          /* replay what regions did on the interpreter and compare */
-  uint32_t distance;   /* of prefetches; 0: the default */
+  uint64_t threshold;     /* work a loop or function does before it is compiled */
+  uint64_t stress;        /* != 0: leave compiled code at random, by this seed */
+  bool verify;            /* check regions after every pass */
+  bool check;             /* replay what regions did on the interpreter and compare */
+  uint32_t distance;      /* of prefetches; 0: the default */
   const char *plugin_dir; /* looked at first; NULL: none.  Copied */
-  vm_tier_dump dump;   /* NULL: none.  Called on the thread that compiles */
+  vm_tier_dump dump;      /* NULL: none.  Called on the thread that compiles */
   unsigned dump_kinds;
   const char *dump_fn; /* of that function alone; NULL: all.  Copied */
   vm_tier_log log;     /* NULL: none */
@@ -66,12 +66,12 @@ void vm_tier_read(vm_tier *t, vm_tier_stats *out); /* texts live as long as t */
 
 /* Of one place of a function where compiled code may be entered. */
 typedef struct {
-  uint32_t level;      /* of the code there is; 0: none */
+  uint32_t level; /* of the code there is; 0: none */
   bool cached;
   uint64_t compiles, deopts;
   uint64_t compile_ns; /* of the last one */
   uint64_t code_bytes;
-  char why[160];       /* why it has no code, or not of a higher level; "" */
+  char why[160]; /* why it has no code, or not of a higher level; "" */
 } vm_entry_stats;
 /* loop: of the function; nloops: its start.  false: no tier. */
 bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *out);

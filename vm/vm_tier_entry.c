@@ -16,7 +16,8 @@ static size_t region_bytes(uint32_t nlists) {
 
 static uint32_t count_entries(const vm_module *m) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < m->nfns; i++) n += m->fns[i].nloops + 1u;
+  for (uint32_t i = 0; i < m->nfns; i++)
+    n += m->fns[i].nloops + 1u;
   return n;
 }
 
@@ -36,9 +37,11 @@ static void number_entries(vm_entries *e, const vm_module *m) {
 
 bool vm_link_use_tier(vm_link *k, vm_tier *t) {
   const vm_module *m = k->module;
-  if (t == NULL || t->o.level == 0 || m->nfns == 0) return true;
+  if (t == NULL || t->o.level == 0 || m->nfns == 0)
+    return true;
   vm_entries *e = ls_mem_zalloc(t->mem, sizeof *e);
-  if (e == NULL) return false;
+  if (e == NULL)
+    return false;
   *e = (vm_entries){.tier = t, .link = k, .n = count_entries(m)};
   atomic_init(&e->epoch, 1);
   e->first = ls_mem_zalloc(t->mem, sizeof *e->first * m->nfns);
@@ -69,26 +72,29 @@ static void say_entry(const vm_entries *e, const vm_entry *y) {
   if (e->tier->o.log == NULL || y->stats.compiles == 0)
     return;
   vm_entry_name(e, y, name, sizeof name);
-  vm_tier_say(e->tier,
-              "%s: level %u, compiled %llu times, %llu runs; exits: shape %llu fault %llu work %llu "
-              "leave %llu cold %llu return %llu bulk %llu raised %llu",
-              name, y->stats.level, (unsigned long long)y->stats.compiles,
-              (unsigned long long)atomic_load(&y->runs), (unsigned long long)x[VM_JIT_EXIT_SHAPE],
-              (unsigned long long)x[VM_JIT_EXIT_FAULT], (unsigned long long)x[VM_JIT_EXIT_WORK],
-              (unsigned long long)x[VM_JIT_EXIT_LEAVE], (unsigned long long)x[VM_JIT_EXIT_COLD],
-              (unsigned long long)x[VM_JIT_EXIT_RETURN], (unsigned long long)x[VM_JIT_EXIT_BULK],
-              (unsigned long long)x[VM_JIT_EXIT_RAISED]);
+  vm_tier_say(
+      e->tier,
+      "%s: level %u, compiled %llu times, %llu runs; exits: shape %llu fault %llu work %llu "
+      "leave %llu cold %llu return %llu bulk %llu raised %llu",
+      name, y->stats.level, (unsigned long long)y->stats.compiles,
+      (unsigned long long)atomic_load(&y->runs), (unsigned long long)x[VM_JIT_EXIT_SHAPE],
+      (unsigned long long)x[VM_JIT_EXIT_FAULT], (unsigned long long)x[VM_JIT_EXIT_WORK],
+      (unsigned long long)x[VM_JIT_EXIT_LEAVE], (unsigned long long)x[VM_JIT_EXIT_COLD],
+      (unsigned long long)x[VM_JIT_EXIT_RETURN], (unsigned long long)x[VM_JIT_EXIT_BULK],
+      (unsigned long long)x[VM_JIT_EXIT_RAISED]);
 }
 
 void vm_entries_delete(vm_entries *e) {
-  if (e == NULL) return;
+  if (e == NULL)
+    return;
   vm_tier *t = e->tier;
   vm_tier_forget(t, e);
   vm_entries_sweep(e); /* no context is left: everything retired goes */
   for (uint32_t i = 0; i < e->n; i++) {
     say_entry(e, &e->entry[i]);
     vm_region *g = atomic_load(&e->entry[i].region);
-    if (g) drop_region(t, g);
+    if (g)
+      drop_region(t, g);
     entry_free(e, &e->entry[i]);
   }
   ls_mem_free(t->mem, e->first, sizeof *e->first * e->link->module->nfns);
@@ -106,11 +112,13 @@ const char *vm_entry_name(const vm_entries *e, const vm_entry *y, char *out, siz
 bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *out) {
   vm_entries *e = k->entries;
   *out = (vm_entry_stats){0};
-  if (e == NULL) return false;
+  if (e == NULL)
+    return false;
   const vm_entry *y = vm_entry_of(e, fn, loop);
   pthread_mutex_lock(&e->tier->lock);
   *out = y->stats;
-  if (atomic_load(&y->region) == NULL) out->level = 0;
+  if (atomic_load(&y->region) == NULL)
+    out->level = 0;
   pthread_mutex_unlock(&e->tier->lock);
   return true;
 }
@@ -121,7 +129,8 @@ void vm_entries_enter(vm_context *cx) {
   vm_entries *e = cx->link->entries;
   cx->entries = e;
   atomic_init(&cx->seen, UINT64_MAX);
-  if (e == NULL) return;
+  if (e == NULL)
+    return;
   cx->stress = e->tier->o.stress;
   if (e->tier->o.has_threshold && e->tier->o.threshold / 8 < VM_POLL_WORK)
     cx->poll_work = e->tier->o.threshold / 8;
@@ -133,7 +142,8 @@ void vm_entries_enter(vm_context *cx) {
 
 void vm_entries_leave(vm_context *cx) {
   vm_entries *e = cx->entries;
-  if (e == NULL) return;
+  if (e == NULL)
+    return;
   pthread_mutex_lock(&e->tier->lock);
   for (vm_context **at = &e->contexts; *at; at = &(*at)->next)
     if (*at == cx) {
@@ -147,7 +157,8 @@ void vm_entries_leave(vm_context *cx) {
 
 void vm_entry_retire(vm_entries *e, vm_entry *y) {
   vm_region *g = atomic_exchange(&y->region, NULL);
-  if (g == NULL) return;
+  if (g == NULL)
+    return;
   g->epoch = atomic_fetch_add(&e->epoch, 1);
   g->next = e->retired;
   e->retired = g;
@@ -156,7 +167,8 @@ void vm_entry_retire(vm_entries *e, vm_entry *y) {
 /* Every context that is in a call has been at rest after that epoch. */
 static bool nobody_in(const vm_entries *e, uint64_t epoch) {
   for (const vm_context *cx = e->contexts; cx; cx = cx->next)
-    if (atomic_load(&cx->seen) <= epoch) return false;
+    if (atomic_load(&cx->seen) <= epoch)
+      return false;
   return true;
 }
 
@@ -197,7 +209,8 @@ static uint64_t code_ns(const vm_jit_code *c) {
 static vm_region *region_new(vm_tier *t, const vm_job *job, const vm_jit_code *code) {
   uint32_t n = job->request.module->fns[job->request.fn].nlists;
   vm_region *g = ls_mem_zalloc(t->mem, region_bytes(n));
-  if (g == NULL) return NULL;
+  if (g == NULL)
+    return NULL;
   g->code = code;
   g->level = job->request.level;
   g->nlists = n;
@@ -239,15 +252,17 @@ static void refuse(vm_tier *t, vm_job *job, const char *why) {
 
 static void say_result(vm_tier *t, vm_job *job, const vm_jit_code *code, const char *why) {
   char name[140];
-  if (t->o.log == NULL) return;
+  if (t->o.log == NULL)
+    return;
   vm_entry_name(job->entries, job->entry, name, sizeof name);
   if (code)
-    vm_tier_say(t, "%s: level %u, %.2f ms (ir %.2f, passes %.2f, code %.2f, link %.2f), %llu bytes%s",
-                name, job->request.level, (double)code_ns(code) / 1e6,
-                (double)code->build_ns / 1e6, (double)code->passes_ns / 1e6,
-                (double)code->emit_ns / 1e6, (double)code->link_ns / 1e6,
-                (unsigned long long)code->code_bytes, code->cached ? ", cached" : "");
-  else vm_tier_say(t, "%s: level %u refused: %s", name, job->request.level, why);
+    vm_tier_say(
+        t, "%s: level %u, %.2f ms (ir %.2f, passes %.2f, code %.2f, link %.2f), %llu bytes%s", name,
+        job->request.level, (double)code_ns(code) / 1e6, (double)code->build_ns / 1e6,
+        (double)code->passes_ns / 1e6, (double)code->emit_ns / 1e6, (double)code->link_ns / 1e6,
+        (unsigned long long)code->code_bytes, code->cached ? ", cached" : "");
+  else
+    vm_tier_say(t, "%s: level %u refused: %s", name, job->request.level, why);
 }
 
 /* Nothing can be made executable here. */
@@ -263,17 +278,22 @@ void vm_job_run(vm_tier *t, vm_job *job) {
   const vm_jit_code *code = NULL;
   vm_region *g = NULL;
   vm_jit_status status = VM_JIT_FAILED;
-  if (vm_tier_plugin(t)) status = t->plugin->compile(t->engine, &job->request, &code, why);
-  else snprintf(why, sizeof why, "%s", t->why);
-  if (status == VM_JIT_DENIED) note_denied(t, why);
+  if (vm_tier_plugin(t))
+    status = t->plugin->compile(t->engine, &job->request, &code, why);
+  else
+    snprintf(why, sizeof why, "%s", t->why);
+  if (status == VM_JIT_DENIED)
+    note_denied(t, why);
   say_result(t, job, status == VM_JIT_OK ? code : NULL, why);
   if (status == VM_JIT_OK && (g = region_new(t, job, code)) == NULL) {
     t->plugin->drop(t->engine, code);
     snprintf(why, sizeof why, "no memory");
   }
   pthread_mutex_lock(&t->lock);
-  if (g) install(t, job, g);
-  else refuse(t, job, why);
+  if (g)
+    install(t, job, g);
+  else
+    refuse(t, job, why);
   pthread_mutex_unlock(&t->lock);
   vm_entries_sweep(job->entries);
   vm_job_free(t, job);

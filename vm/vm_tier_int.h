@@ -52,8 +52,8 @@ typedef struct vm_entry {
   uint8_t level;         /* of the code */
   uint8_t rounds;        /* compiled anew because assumptions failed */
   bool careful;
-  vm_jit_list *facts;    /* that the code was compiled for; nlists of the function */
-  uint8_t *changes;      /* by list: times its shape was another one than assumed */
+  vm_jit_list *facts; /* that the code was compiled for; nlists of the function */
+  uint8_t *changes;   /* by list: times its shape was another one than assumed */
   _Atomic uint64_t exits[VM_JIT_EXIT_RAISED + 1];
   _Atomic uint64_t runs;
   vm_entry_stats stats;
@@ -64,9 +64,9 @@ typedef struct vm_entries {
   vm_tier *tier;
   vm_link *link;
   uint32_t n;
-  uint32_t *first;  /* by function */
+  uint32_t *first; /* by function */
   vm_entry *entry;
-  _Atomic uint64_t news;  /* grows when code comes */
+  _Atomic uint64_t news; /* grows when code comes */
   _Atomic uint64_t epoch;
   vm_region *retired;
   vm_context *contexts; /* by cx->next */

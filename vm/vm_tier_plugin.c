@@ -17,7 +17,11 @@
 /* Where it may lie, seen from the library or the program that this code is in: beside it, where
  * it is installed, and in the tree of a build. */
 static const char *const places[] = {
-    "", "pure/", "../lib/pure/", "../llvmjit/", "../../llvmjit/",
+    "",
+    "pure/",
+    "../lib/pure/",
+    "../llvmjit/",
+    "../../llvmjit/",
 #ifdef PURE_MULTIARCH
     "../lib/" PURE_MULTIARCH "/pure/",
 #endif
@@ -26,18 +30,21 @@ static const char *const places[] = {
 static void say_why(vm_tier *t, const char *text) { snprintf(t->why, sizeof t->why, "%s", text); }
 
 static bool try_file(vm_tier *t, const char *dir, size_t len, const char *place) {
-  int n = snprintf(t->plugin_path, sizeof t->plugin_path, "%.*s%s" PLUGIN_NAME, (int)len, dir,
-                   place);
-  if (n < 0 || (size_t)n >= sizeof t->plugin_path) return false;
+  int n =
+      snprintf(t->plugin_path, sizeof t->plugin_path, "%.*s%s" PLUGIN_NAME, (int)len, dir, place);
+  if (n < 0 || (size_t)n >= sizeof t->plugin_path)
+    return false;
   FILE *there = fopen(t->plugin_path, "rb");
-  if (there == NULL) return false;
+  if (there == NULL)
+    return false;
   fclose(there);
   return true;
 }
 
 static bool find_file(vm_tier *t) {
   const char *dir = t->plugin_dir;
-  if (dir) return try_file(t, dir, strlen(dir), "/");
+  if (dir)
+    return try_file(t, dir, strlen(dir), "/");
   Dl_info self;
   if (dladdr((void *)(uintptr_t)&vm_tier_plugin, &self) == 0 || self.dli_fname == NULL)
     return false;
@@ -82,15 +89,18 @@ static bool load(vm_tier *t) {
 bool vm_tier_plugin(vm_tier *t) {
   if (atomic_load(&t->loaded) == 0) {
     pthread_mutex_lock(&t->loading);
-    if (atomic_load(&t->loaded) == 0) atomic_store(&t->loaded, load(t) ? 1 : -1);
+    if (atomic_load(&t->loaded) == 0)
+      atomic_store(&t->loaded, load(t) ? 1 : -1);
     pthread_mutex_unlock(&t->loading);
   }
   return atomic_load(&t->loaded) > 0;
 }
 
 void vm_tier_unload(vm_tier *t) {
-  if (t->engine) t->plugin->close(t->engine);
+  if (t->engine)
+    t->plugin->close(t->engine);
   t->engine = NULL;
-  if (t->handle) dlclose(t->handle);
+  if (t->handle)
+    dlclose(t->handle);
   t->handle = NULL;
 }

@@ -15,13 +15,14 @@
 #include "vm/vm_tables.h"
 #include "vm/vm_tier_int.h"
 
-#define HEAT_FIRST UINT64_C(300000)   /* work before the first compile */
-#define HEAT_BEST UINT64_C(3000000)   /* before the best, where the first was quick */
-#define CALLS_PER_HEAT 300u           /* a call counts as so much work */
-#define MAX_ROUNDS 6u                 /* compiled anew at a level; then level 1 */
-#define MAX_CHANGES 3u                /* of a list's shape; then it is tested at each use */
-#define MISSES 32u                    /* exits that should be rare, before something is done */
-#define INNER_TRIPS 4096u /* a loop that goes round so often an entry is entered at its own header */
+#define HEAT_FIRST UINT64_C(300000) /* work before the first compile */
+#define HEAT_BEST UINT64_C(3000000) /* before the best, where the first was quick */
+#define CALLS_PER_HEAT 300u         /* a call counts as so much work */
+#define MAX_ROUNDS 6u               /* compiled anew at a level; then level 1 */
+#define MAX_CHANGES 3u              /* of a list's shape; then it is tested at each use */
+#define MISSES 32u                  /* exits that should be rare, before something is done */
+#define INNER_TRIPS                                                                                \
+  4096u /* a loop that goes round so often an entry is entered at its own header */
 
 static uint64_t heat_first(const vm_tier *t) {
   return t->o.has_threshold ? t->o.threshold : HEAT_FIRST;
@@ -35,9 +36,7 @@ static unsigned first_level(const vm_tier *t) {
   return t->o.level == VM_TIER_AUTO ? 1 : t->o.level;
 }
 
-static unsigned best_level(const vm_tier *t) {
-  return t->o.level == VM_TIER_AUTO ? 3 : t->o.level;
-}
+static unsigned best_level(const vm_tier *t) { return t->o.level == VM_TIER_AUTO ? 3 : t->o.level; }
 
 /* ---- facts */
 
@@ -64,7 +63,8 @@ static vm_jit_list fact_of(const vm_frame *f, unsigned i, const vm_entry *y) {
   }
   fact.direct = ls_shape_layout(l->shape) == LS_ARRAY && l->u.array.dir && l->u.array.shift == 0;
   bool moves = y->changes && y->changes[i] >= MAX_CHANGES;
-  if (moves || (!is_free(l) && fn_writes(fn, i))) fact.trust = VM_JIT_CHECKED;
+  if (moves || (!is_free(l) && fn_writes(fn, i)))
+    fact.trust = VM_JIT_CHECKED;
   return fact;
 }
 
@@ -72,15 +72,18 @@ static bool job_facts(vm_tier *t, vm_job *job, const vm_frame *f, vm_entry *y) {
   const vm_fn *fn = f->code->fn;
   if (fn->nlists) {
     job->lists = ls_mem_zalloc(t->mem, sizeof *job->lists * fn->nlists);
-    if (job->lists == NULL) return false;
+    if (job->lists == NULL)
+      return false;
   }
   for (unsigned i = 0; i < fn->nlists; i++) {
     job->lists[i] = fact_of(f, i, y);
-    if (y->rounds > MAX_ROUNDS) job->lists[i].trust = VM_JIT_CHECKED;
+    if (y->rounds > MAX_ROUNDS)
+      job->lists[i].trust = VM_JIT_CHECKED;
   }
   if (fn->nloops) {
     job->careful = ls_mem_zalloc(t->mem, fn->nloops);
-    if (job->careful == NULL) return false;
+    if (job->careful == NULL)
+      return false;
     memset(job->careful, y->careful, fn->nloops);
   }
   job->request.lists = job->lists;
@@ -97,7 +100,8 @@ static vm_job *job_new(vm_context *cx, vm_entry *y, unsigned level) {
   vm_tier *t = e->tier;
   const vm_frame *f = cx->top;
   vm_job *job = ls_mem_zalloc(t->mem, sizeof *job);
-  if (job == NULL) return NULL;
+  if (job == NULL)
+    return NULL;
   *job = (vm_job){.entries = e, .entry = y};
   job->request = (vm_jit_request){
       .module = e->link->module,
@@ -112,7 +116,8 @@ static vm_job *job_new(vm_context *cx, vm_entry *y, unsigned level) {
       .dump_user = t->o.user,
       .dump_kinds = (uint8_t)t->o.dump_kinds,
   };
-  if (job_facts(t, job, f, y)) return job;
+  if (job_facts(t, job, f, y))
+    return job;
   vm_job_free(t, job);
   return NULL;
 }
@@ -122,18 +127,23 @@ static vm_job *job_new(vm_context *cx, vm_entry *y, unsigned level) {
 /* The frame of the entry's function is on top. */
 static void request(vm_context *cx, vm_entry *y, unsigned level) {
   uint8_t state = atomic_load(&y->state);
-  if (state == ENTRY_QUEUED || state == ENTRY_CLOSED) return;
-  if (!atomic_compare_exchange_strong(&y->state, &state, ENTRY_QUEUED)) return;
+  if (state == ENTRY_QUEUED || state == ENTRY_CLOSED)
+    return;
+  if (!atomic_compare_exchange_strong(&y->state, &state, ENTRY_QUEUED))
+    return;
   vm_job *job = job_new(cx, y, level);
-  if (job) vm_tier_submit(cx->entries->tier, job);
-  else atomic_store(&y->state, state); /* no memory: another time */
+  if (job)
+    vm_tier_submit(cx->entries->tier, job);
+  else
+    atomic_store(&y->state, state); /* no memory: another time */
   vm_tier_take_news(cx);
 }
 
 static void upgrade(vm_context *cx, vm_entry *y, uint64_t heat) {
   vm_tier *t = cx->entries->tier;
   uint8_t state = atomic_load(&y->state);
-  if (state == ENTRY_COLD && heat >= heat_first(t)) request(cx, y, first_level(t));
+  if (state == ENTRY_COLD && heat >= heat_first(t))
+    request(cx, y, first_level(t));
   else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->stats.level < best_level(t) &&
            heat >= heat_best(t))
     request(cx, y, best_level(t));
@@ -145,7 +155,8 @@ static unsigned choose(const vm_frame *f, unsigned loop) {
   unsigned best = loop;
   for (unsigned at = loop; at != VM_NO_LOOP; at = f->code->loops[at].parent) {
     bool often = p[at].headers >= 2 && p[loop].headers / p[at].headers < INNER_TRIPS;
-    if (at == loop || often) best = at;
+    if (at == loop || often)
+      best = at;
   }
   return best;
 }
@@ -178,19 +189,24 @@ void vm_tier_consider(vm_context *cx, unsigned loop) {
   const vm_frame *f = cx->top;
   vm_loop_profile *p = f->profile->loops;
   uint64_t spent = cx->work - cx->heat_from;
-  if (cx->entries->tier->o.level == VM_TIER_AUTO) clock_interpreter(cx, loop);
+  if (cx->entries->tier->o.level == VM_TIER_AUTO)
+    clock_interpreter(cx, loop);
   cx->heat_from = cx->work;
-  for (unsigned at = loop; at != VM_NO_LOOP; at = f->code->loops[at].parent) p[at].heat += spent;
+  for (unsigned at = loop; at != VM_NO_LOOP; at = f->code->loops[at].parent)
+    p[at].heat += spent;
   unsigned best = choose(f, loop);
   vm_entry *y = vm_entry_of(cx->entries, f->fn, best);
   upgrade(cx, y, p[best].heat);
-  if (best == loop) return;
+  if (best == loop)
+    return;
   /* Its code is there, but this loop is where the time goes: it gets its own. */
   uint8_t state = atomic_load(&y->state);
   bool stuck = state == ENTRY_READY || state == ENTRY_CLOSED;
-  if (stuck) p[loop].stuck += spent;
+  if (stuck)
+    p[loop].stuck += spent;
   y = vm_entry_of(cx->entries, f->fn, loop);
-  if (stuck && p[loop].stuck > heat_first(cx->entries->tier) * 4) upgrade(cx, y, p[loop].heat);
+  if (stuck && p[loop].stuck > heat_first(cx->entries->tier) * 4)
+    upgrade(cx, y, p[loop].heat);
 }
 
 void vm_tier_consider_fn(vm_context *cx) {
@@ -199,9 +215,12 @@ void vm_tier_consider_fn(vm_context *cx) {
   vm_tier *t = cx->entries->tier;
   vm_entry *y = vm_entry_of(cx->entries, f->fn, f->code->fn->nloops);
   upgrade(cx, y, p->calls * CALLS_PER_HEAT + p->heat);
-  if (atomic_load(&y->region)) p->hot_calls = 0;
-  else if (atomic_load(&y->state) == ENTRY_CLOSED) p->hot_calls = UINT64_MAX;
-  else p->hot_calls = p->calls + 1 + heat_first(t) / CALLS_PER_HEAT / 8;
+  if (atomic_load(&y->region))
+    p->hot_calls = 0;
+  else if (atomic_load(&y->state) == ENTRY_CLOSED)
+    p->hot_calls = UINT64_MAX;
+  else
+    p->hot_calls = p->calls + 1 + heat_first(t) / CALLS_PER_HEAT / 8;
 }
 
 /* ---- what code there is */
@@ -209,15 +228,19 @@ void vm_tier_consider_fn(vm_context *cx) {
 void vm_tier_take_news(vm_context *cx) {
   vm_entries *e = cx->entries;
   uint64_t news = atomic_load(&e->news);
-  if (news == cx->news) return;
+  if (news == cx->news)
+    return;
   cx->news = news;
   for (uint32_t i = 0; i < e->n; i++) {
     const vm_entry *y = &e->entry[i];
     vm_fn_profile *p = &cx->profile.fns[y->fn];
     uint64_t hot = atomic_load(&y->region) ? 0 : UINT64_MAX;
-    if (p->calls == 0) continue;
-    if (y->loop < e->link->module->fns[y->fn].nloops) p->loops[y->loop].hot_headers = hot;
-    else if (hot == 0) p->hot_calls = 0;
+    if (p->calls == 0)
+      continue;
+    if (y->loop < e->link->module->fns[y->fn].nloops)
+      p->loops[y->loop].hot_headers = hot;
+    else if (hot == 0)
+      p->hot_calls = 0;
   }
   cx->eager = VM_EAGER_POLLS;
 }
@@ -225,25 +248,32 @@ void vm_tier_take_news(vm_context *cx) {
 /* ---- code that does not fit */
 
 static bool list_fits(const ls_list *l, const vm_jit_list *fact) {
-  if (fact->trust == VM_JIT_ANY) return true;
-  if (fact->direct && (l->u.array.dir == NULL || l->u.array.shift != 0)) return false;
+  if (fact->trust == VM_JIT_ANY)
+    return true;
+  if (fact->direct && (l->u.array.dir == NULL || l->u.array.shift != 0))
+    return false;
   return fact->shape == l->shape;
 }
 
 bool vm_region_fits(const vm_region *g, const vm_frame *f) {
   for (uint32_t i = 0; i < g->nlists; i++)
-    if (!list_fits(f->lists->list[i], &g->facts[i])) return false;
+    if (!list_fits(f->lists->list[i], &g->facts[i]))
+      return false;
   return true;
 }
 
 /* Notes which lists are not as assumed; whether there was one. */
 static bool note_changes(vm_tier *t, vm_entry *y, const vm_region *g, const vm_frame *f) {
   bool any = false;
-  if (y->changes == NULL && g->nlists) y->changes = ls_mem_zalloc(t->mem, g->nlists);
-  if (y->changes == NULL) return false;
+  if (y->changes == NULL && g->nlists)
+    y->changes = ls_mem_zalloc(t->mem, g->nlists);
+  if (y->changes == NULL)
+    return false;
   for (uint32_t i = 0; i < g->nlists; i++) {
-    if (list_fits(f->lists->list[i], &g->facts[i])) continue;
-    if (y->changes[i] < 255) y->changes[i]++;
+    if (list_fits(f->lists->list[i], &g->facts[i]))
+      continue;
+    if (y->changes[i] < 255)
+      y->changes[i]++;
     any = true;
   }
   return any;
@@ -253,8 +283,10 @@ static bool note_changes(vm_tier *t, vm_entry *y, const vm_region *g, const vm_f
 static void again(vm_context *cx, vm_entry *y) {
   vm_entries *e = cx->entries;
   unsigned level = y->stats.level;
-  if (y->rounds < 255) y->rounds++;
-  if (y->rounds > MAX_ROUNDS) level = 1;
+  if (y->rounds < 255)
+    y->rounds++;
+  if (y->rounds > MAX_ROUNDS)
+    level = 1;
   vm_entry_retire(e, y);
   y->stats.deopts++;
   atomic_store(&y->state, y->rounds > 2 * MAX_ROUNDS ? ENTRY_CLOSED : ENTRY_COLD);
@@ -273,12 +305,14 @@ static bool too_many(const vm_entry *y, vm_jit_exit_reason reason) {
 
 static bool should_change(vm_context *cx, vm_entry *y, const vm_region *g,
                           vm_jit_exit_reason reason) {
-  if (reason == VM_JIT_EXIT_SHAPE && note_changes(cx->entries->tier, y, g, cx->top)) return true;
+  if (reason == VM_JIT_EXIT_SHAPE && note_changes(cx->entries->tier, y, g, cx->top))
+    return true;
   if (reason == VM_JIT_EXIT_BULK && !y->careful) {
     y->careful = true;
     return true;
   }
-  if (!too_many(y, reason)) return false;
+  if (!too_many(y, reason))
+    return false;
   atomic_store(&y->exits[reason], 0);
   atomic_store(&y->runs, 0);
   return true;
@@ -286,7 +320,8 @@ static bool should_change(vm_context *cx, vm_entry *y, const vm_region *g,
 
 void vm_tier_missed(vm_context *cx, vm_entry *y, const vm_region *g, vm_jit_exit_reason reason) {
   vm_tier *t = cx->entries->tier;
-  if (t->o.stress) return; /* it left for no reason */
+  if (t->o.stress)
+    return; /* it left for no reason */
   pthread_mutex_lock(&t->lock);
   if (atomic_load(&y->region) == g && atomic_load(&y->state) == ENTRY_READY &&
       should_change(cx, y, g, reason))

@@ -11,7 +11,8 @@
 
 void vm_tier_say(vm_tier *t, const char *form, ...) {
   char line[300];
-  if (t->o.log == NULL) return;
+  if (t->o.log == NULL)
+    return;
   va_list args;
   va_start(args, form);
   vsnprintf(line, sizeof line, form, args);
@@ -27,11 +28,14 @@ typedef struct {
 } worker;
 
 static vm_job *take_job(vm_tier *t, uint32_t number) {
-  while (t->first == NULL && !t->ending) pthread_cond_wait(&t->work, &t->lock);
-  if (t->ending) return NULL;
+  while (t->first == NULL && !t->ending)
+    pthread_cond_wait(&t->work, &t->lock);
+  if (t->ending)
+    return NULL;
   vm_job *job = t->first;
   t->first = job->next;
-  if (t->first == NULL) t->last = &t->first;
+  if (t->first == NULL)
+    t->last = &t->first;
   t->at_work[number] = job;
   return job;
 }
@@ -55,27 +59,33 @@ static void *work(void *user) {
 /* The host's signals are for the host's threads. */
 static bool start_thread(vm_tier *t) {
   worker *w = ls_mem_alloc(t->mem, sizeof *w);
-  if (w == NULL) return false;
+  if (w == NULL)
+    return false;
   *w = (worker){t, t->nthreads};
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool fine = pthread_create(&t->thread[t->nthreads], NULL, work, w) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (fine) t->nthreads++;
-  else ls_mem_free(t->mem, w, sizeof *w);
+  if (fine)
+    t->nthreads++;
+  else
+    ls_mem_free(t->mem, w, sizeof *w);
   return fine;
 }
 
 /* Under the lock.  Whether there is a thread at all. */
 static bool start_threads(vm_tier *t) {
   uint32_t n = t->o.threads;
-  if (t->started) return t->nthreads > 0;
+  if (t->started)
+    return t->nthreads > 0;
   t->started = true;
   t->thread = ls_mem_zalloc(t->mem, sizeof *t->thread * n);
   t->at_work = ls_mem_zalloc(t->mem, sizeof *t->at_work * n);
-  if (t->thread == NULL || t->at_work == NULL) return false;
-  while (t->nthreads < n && start_thread(t)) continue;
+  if (t->thread == NULL || t->at_work == NULL)
+    return false;
+  while (t->nthreads < n && start_thread(t))
+    continue;
   return t->nthreads > 0;
 }
 
@@ -93,12 +103,14 @@ void vm_tier_submit(vm_tier *t, vm_job *job) {
     pthread_cond_signal(&t->work);
   }
   pthread_mutex_unlock(&t->lock);
-  if (!fine) vm_job_free(t, job); /* the entry stays as one that waits: nothing runs wrong */
+  if (!fine)
+    vm_job_free(t, job); /* the entry stays as one that waits: nothing runs wrong */
 }
 
 static bool is_at_work(const vm_tier *t, const vm_entries *e) {
   for (uint32_t i = 0; i < t->nthreads; i++)
-    if (t->at_work[i] && t->at_work[i]->entries == e) return true;
+    if (t->at_work[i] && t->at_work[i]->entries == e)
+      return true;
   return false;
 }
 
@@ -116,8 +128,10 @@ void vm_tier_forget(vm_tier *t, const vm_entries *e) {
     gone = job;
   }
   t->last = &t->first;
-  while (*t->last) t->last = &(*t->last)->next;
-  while (is_at_work(t, e)) pthread_cond_wait(&t->idle, &t->lock);
+  while (*t->last)
+    t->last = &(*t->last)->next;
+  while (is_at_work(t, e))
+    pthread_cond_wait(&t->idle, &t->lock);
   pthread_mutex_unlock(&t->lock);
   while (gone) {
     vm_job *next = gone->next;
@@ -131,7 +145,10 @@ void vm_tier_stop(vm_tier *t) {
   t->ending = true;
   pthread_cond_broadcast(&t->work);
   pthread_mutex_unlock(&t->lock);
-  for (uint32_t i = 0; i < t->nthreads; i++) pthread_join(t->thread[i], NULL);
-  if (t->thread) ls_mem_free(t->mem, t->thread, sizeof *t->thread * t->o.threads);
-  if (t->at_work) ls_mem_free(t->mem, t->at_work, sizeof *t->at_work * t->o.threads);
+  for (uint32_t i = 0; i < t->nthreads; i++)
+    pthread_join(t->thread[i], NULL);
+  if (t->thread)
+    ls_mem_free(t->mem, t->thread, sizeof *t->thread * t->o.threads);
+  if (t->at_work)
+    ls_mem_free(t->mem, t->at_work, sizeof *t->at_work * t->o.threads);
 }

@@ -20,7 +20,8 @@ static void rest(vm_context *cx) {
 }
 
 void vm_tier_begin(vm_context *cx) {
-  if (cx->entries == NULL) return;
+  if (cx->entries == NULL)
+    return;
   atomic_store(&cx->seen, atomic_load(&cx->entries->epoch));
   cx->heat_from = 0;
   cx->clock_ns = 0;
@@ -33,14 +34,18 @@ static void clock_call(vm_context *cx, unsigned fn) {
   vm_fn_profile *p = &cx->profile.fns[fn];
   vm_entry *y = vm_entry_of(cx->entries, fn, cx->link->module->fns[fn].nloops);
   bool has_code = atomic_load(&y->region) != NULL;
-  if (has_code != cx->went_native) return; /* of neither kind */
+  if (has_code != cx->went_native)
+    return; /* of neither kind */
   vm_rate_add(has_code ? &p->fast : &p->slow, vm_clock_ns() - cx->call_ns, cx->work);
-  if (has_code && vm_rate_loses(&p->fast, &p->slow)) vm_tier_close(cx, y, &p->fast, &p->slow);
+  if (has_code && vm_rate_loses(&p->fast, &p->slow))
+    vm_tier_close(cx, y, &p->fast, &p->slow);
 }
 
 void vm_tier_end(vm_context *cx, unsigned fn) {
-  if (cx->entries == NULL) return;
-  if (cx->call_ns) clock_call(cx, fn);
+  if (cx->entries == NULL)
+    return;
+  if (cx->call_ns)
+    clock_call(cx, fn);
   atomic_store(&cx->seen, UINT64_MAX);
 }
 
@@ -65,8 +70,10 @@ static vm_jit_exit_reason run(vm_context *cx, vm_entry *y, const vm_region *g) {
   cx->heat_from = cx->work;
   count(&y->runs);
   count(&y->exits[g->code->exits[exit].reason]);
-  if (y->loop < cx->link->module->fns[y->fn].nloops) p->loops[y->loop].heat += cx->work - from;
-  else p->heat += cx->work - from;
+  if (y->loop < cx->link->module->fns[y->fn].nloops)
+    p->loops[y->loop].heat += cx->work - from;
+  else
+    p->heat += cx->work - from;
   return (vm_jit_exit_reason)g->code->exits[exit].reason;
 }
 
@@ -97,7 +104,8 @@ static bool missed(vm_context *cx, vm_entry *y, const vm_region *g, vm_jit_exit_
   case VM_JIT_EXIT_LEAVE:
   case VM_JIT_EXIT_RETURN:
     /* Code that tests as it goes does not leave by itself. */
-    if (g->checked && !vm_region_fits(g, cx->top)) vm_tier_missed(cx, y, g, VM_JIT_EXIT_SHAPE);
+    if (g->checked && !vm_region_fits(g, cx->top))
+      vm_tier_missed(cx, y, g, VM_JIT_EXIT_SHAPE);
     return false;
   case VM_JIT_EXIT_RAISED:
     break;
@@ -110,10 +118,12 @@ static void clock_code(vm_context *cx, vm_entry *y, uint64_t from_ns, uint64_t f
   const vm_fn *fn = &cx->link->module->fns[y->fn];
   vm_fn_profile *p = &cx->profile.fns[y->fn];
   cx->clock_ns = 0;
-  if (y->loop == fn->nloops) return; /* whole calls are timed */
+  if (y->loop == fn->nloops)
+    return; /* whole calls are timed */
   vm_loop_profile *l = &p->loops[y->loop];
   vm_rate_add(&l->fast, vm_clock_ns() - from_ns, cx->work - from_work);
-  if (vm_rate_loses(&l->fast, &l->slow)) vm_tier_close(cx, y, &l->fast, &l->slow);
+  if (vm_rate_loses(&l->fast, &l->slow))
+    vm_tier_close(cx, y, &l->fast, &l->slow);
 }
 
 /* Runs worth timing: often at first, then now and then. */
@@ -131,20 +141,25 @@ static int go(vm_context *cx, vm_entry *y, const vm_region *g) {
     bool timed = is_timed(cx, y);
     uint64_t from_ns = timed ? vm_clock_ns() : 0, from_work = cx->work;
     vm_jit_exit_reason reason = run(cx, y, g);
-    if (timed) clock_code(cx, y, from_ns, from_work);
+    if (timed)
+      clock_code(cx, y, from_ns, from_work);
     cx->clock_ns = 0;
-    if (reason == VM_JIT_EXIT_RAISED) return VM_STOPPED;
+    if (reason == VM_JIT_EXIT_RAISED)
+      return VM_STOPPED;
     bool stuck = missed(cx, y, g, reason) && f->pc == from;
     const vm_ins *i = &f->code->fn->code[f->pc];
     rest(cx);
-    if (i->op != VM_OP_LOOP) break;
+    if (i->op != VM_OP_LOOP)
+      break;
     uint64_t total = cx->work + vm_ins_cost(i);
     f->profile->loops[i->a].headers++;
     int fault = vm_check_limits(cx, total);
     g = region_at(cx, i->a, &y);
-    if (fault == VM_FINE && g && !stuck) continue;
+    if (fault == VM_FINE && g && !stuck)
+      continue;
     cx->work = total;
-    if (fault != VM_FINE) return stop(cx, fault);
+    if (fault != VM_FINE)
+      return stop(cx, fault);
     f->pc++;
     break;
   }
@@ -168,7 +183,9 @@ int vm_tier_at_start(vm_context *cx) {
 
 int vm_tier_poll(vm_context *cx, uint64_t work) {
   cx->poll_at = earlier(work + RUN_WORK, cx->work_limit);
-  if (vm_check_limits(cx, work) != VM_FINE) return 1;
-  if (cx->in->checked && !vm_region_fits(cx->in, cx->top)) return 1;
+  if (vm_check_limits(cx, work) != VM_FINE)
+    return 1;
+  if (cx->in->checked && !vm_region_fits(cx->in, cx->top))
+    return 1;
   return atomic_load_explicit(&cx->entries->news, memory_order_relaxed) != cx->news;
 }

@@ -1,5 +1,6 @@
-/* Bytecode to regions: tests/ir/builds/NAME.ir has `; build: FUNCTION PC LIST=TRUST:SHAPE[:direct]..`,
- * assembly, =====, and the region that is built.  Also what is refused. */
+/* Bytecode to regions: tests/ir/builds/NAME.ir has `; build: FUNCTION PC
+ * LIST=TRUST:SHAPE[:direct]..`, assembly, =====, and the region that is built.  Also what is
+ * refused. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,14 +106,15 @@ START_TEST(refused) {
   ls_mem *mem = ls_mem_new(NULL);
   ir_region *r;
   ir_refusal why;
-  vm_module *m = assemble(mem, "refused", "query q(n: int): int {\n"
-                                          "  regs 2 loops 1\n"
-                                          "  ldi r1, 0\n"
-                                          "top:\n"
-                                          "  loop 0\n"
-                                          "  iaddk r1, r1, 1\n"
-                                          "  jmp top\n"
-                                          "}\n");
+  vm_module *m = assemble(mem, "refused",
+                          "query q(n: int): int {\n"
+                          "  regs 2 loops 1\n"
+                          "  ldi r1, 0\n"
+                          "top:\n"
+                          "  loop 0\n"
+                          "  iaddk r1, r1, 1\n"
+                          "  jmp top\n"
+                          "}\n");
   ck_assert_int_eq(ir_build(m, 0, 2, NULL, mem, &r, &why), IR_REFUSED);
   ck_assert_str_eq(ir_refusal_name(why), "entry");
   ck_assert_int_eq(ir_build(m, 0, 999, NULL, mem, &r, &why), IR_REFUSED);

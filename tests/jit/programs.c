@@ -13,12 +13,14 @@ static void each(const char *pattern, compare_options *o, tiers *t) {
   tiers_use(t, o);
   snprintf(path, sizeof path, "%s/%s", src ? src : ".", pattern);
   ck_assert_int_eq(glob(path, 0, NULL, &found), 0);
-  for (size_t i = 0; i < found.gl_pathc; i++) compare_file(found.gl_pathv[i], o, NULL);
+  for (size_t i = 0; i < found.gl_pathc; i++)
+    compare_file(found.gl_pathv[i], o, NULL);
   globfree(&found);
 }
 
-static const tiers_way ways[] = {{1, 0, 0}, {2, 0, 0},  {3, 0, 0},   {2, 50, 0},           {3, 2000, 0},
-                                 {1, 0, 7}, {2, 0, 11}, {3, 10, 13}, {VM_TIER_AUTO, 20, 0}};
+static const tiers_way ways[] = {{1, 0, 0},  {2, 0, 0},    {3, 0, 0},
+                                 {2, 50, 0}, {3, 2000, 0}, {1, 0, 7},
+                                 {2, 0, 11}, {3, 10, 13},  {VM_TIER_AUTO, 20, 0}};
 
 START_TEST(examples) {
   tiers t;

@@ -16,23 +16,22 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
 static void compare(tiers *t, uint64_t seed) {
   char *text = random_source(seed), name[40];
   snprintf(name, sizeof name, "program %llu", (unsigned long long)seed);
-  compare_options o = {.seed = seed,
-                       .rows = 40,
-                       .calls = 6,
-                       .relayout = seed % 3 != 0,
-                       .limits = seed % 4 == 0};
+  compare_options o = {
+      .seed = seed, .rows = 40, .calls = 6, .relayout = seed % 3 != 0, .limits = seed % 4 == 0};
   tiers_use(t, &o);
   compare_program(name, text, strlen(text), &o, NULL);
   free(text);
 }
 
-static const tiers_way ways[] = {{1, 0, 0}, {2, 0, 0}, {3, 100, 0}, {2, 0, 5}, {VM_TIER_AUTO, 30, 0}};
+static const tiers_way ways[] = {
+    {1, 0, 0}, {2, 0, 0}, {3, 100, 0}, {2, 0, 5}, {VM_TIER_AUTO, 30, 0}};
 
 START_TEST(programs) {
   uint64_t first = setting("PURE_RANDOM_SEED", 1), count = setting("PURE_RANDOM_PROGRAMS", 20);
   tiers t;
   tiers_open(&t, &ways[_i]);
-  for (uint64_t k = 0; k < count; k++) compare(&t, first + k);
+  for (uint64_t k = 0; k < count; k++)
+    compare(&t, first + k);
   tiers_close(&t, count);
 }
 END_TEST

@@ -24,7 +24,8 @@ static void link_ends(void *user, vm_link *k) {
 /* What cannot be compiled must be for a listed reason: a broken region would be a bug. */
 static void say(void *user, const char *line) {
   (void)user;
-  if (getenv("PURE_JIT_STATS")) fprintf(stderr, "%s\n", line);
+  if (getenv("PURE_JIT_STATS"))
+    fprintf(stderr, "%s\n", line);
   ck_assert_msg(strstr(line, "broken") == NULL, "%s", line);
 }
 
@@ -39,7 +40,8 @@ void tiers_open(tiers *t, const tiers_way *way) {
                        .log = say};
   t->tier = vm_tier_new(t->mem, &o);
   ck_assert_ptr_nonnull(t->tier);
-  if (vm_tier_load(t->tier)) return;
+  if (vm_tier_load(t->tier))
+    return;
   vm_tier_stats s;
   vm_tier_read(t->tier, &s);
   ck_abort_msg("no compiled tiers: %s", s.why ? s.why : "?");

@@ -80,7 +80,8 @@ static void choose_kinds(world *w, int *kinds) {
     kinds[w->nsides++] = LS_ARRAY;
   if (keyed)
     kinds[w->nsides++] = (int)SIDE_AUTO;
-  kinds[w->nsides++] = (int)SIDE_STRESS;
+  if (!keyed || !w->deep) /* so many changes of so many rows would take too long */
+    kinds[w->nsides++] = (int)SIDE_STRESS;
 }
 
 /* Some worlds mostly grow, some mostly shrink, some hardly ever do this or that. */
