@@ -236,7 +236,8 @@ typedef struct {
   const uint8_t *cold;        /* fn->ncode of them, 1: never reached; NULL: unknown */
   const uint8_t *careful;     /* fn->nloops of them, 1: no checks ahead for that loop as a whole (an
                                  exit of reason bulk was taken there before); NULL: none */
-  uint64_t l2_bytes;          /* prefetch: data that fits is left alone; 0: prefetch all */
+  uint64_t l2_bytes;          /* prefetch: slices of arrays larger than this are worth it, cells and
+                                 bits of lists larger than 32 times this; 0: all are */
   uint32_t distance;          /* prefetch: loop rounds ahead; 0: the default */
 } ir_facts;
 

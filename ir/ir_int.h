@@ -3,6 +3,7 @@
  * Who does what
  *   ir_region.c     memory, nodes, blocks, exits: making, inserting, removing
  *   ir_rewrite.c    replacing values by others everywhere
+ *   ir_copy.c       copies of all blocks
  *   ir_ops.c        the tables as data
  *   ir_text_print.c ir_text_parse.c   the text form
  *   ir_verify.c     invariants
@@ -84,6 +85,11 @@ uint32_t ir_edge_split(ir_region *r, uint32_t from, unsigned succ);
 uint32_t ir_block_split(ir_region *r, ir_id after);
 /* Empties and removes blocks that cannot be reached. */
 void ir_blocks_sweep(ir_region *r);
+
+/* Copies every block but block 0, with exits of their own; first: the only one that block 0 leads
+ * to.  Returns its copy, which has block 0 as a predecessor where first has it; the caller makes
+ * the edge. 0: no memory. */
+uint32_t ir_copy_blocks(ir_region *r, uint32_t first);
 
 uint32_t ir_exit_new(ir_region *r);
 uint32_t ir_step_new(ir_region *r);

@@ -1,23 +1,29 @@
 /* ir/ir_prefetch.c - asks for what a loop will touch some rounds later.
  *
- * After Ainsworth and Jones (CGO 2017), on lists instead of addresses.  A loop walks a list by
- * position; a value it reads there (the stream) says where another list is read:
+ * After Ainsworth and Jones (CGO 2017), on lists instead of addresses.  A loop
+ * walks a list by position; a value it reads there (the stream) says where
+ * another list is read:
  *
  *   cells, bits   of a dense list, or rows of a positional one: at distance D
- *   slices        of an array: the directory's word at distance 2 D, the first row that it leads to
- *                 at distance D
+ *   slices        of an array: the directory's word at distance 2 D; the first
+ * and the last row that it leads to at distance D
  *
- * Loops inside slices have streams of their own, so the next level follows by itself.  Reading
- * ahead in the stream stays below the bound that the loop tests; where a slice of the next round
- * lies behind this one's, it may go on to the list's end.  All else is address arithmetic: nothing
- * is read that a test has not made safe.
+ * Loops inside slices have streams of their own, so the next level follows by
+ * itself.  Reading ahead in the stream stays below the bound that the loop
+ * tests.  All else is address arithmetic: nothing is read that a test has not
+ * made safe.  Stores need no asking: nothing waits for them.
  *
- * What fits in the second-level cache needs no asking: each group of prefetches is behind a test
- * of the size of what it would touch.
+ * Only what is larger than a cache is worth it, and what is not should not cost
+ * a test in every round.  So sizes are tested once, at the entry, and the
+ * region is there twice: with prefetches, each kind behind the outcome of its
+ * test, and without any.  Cells and bits are compared with the second-level
+ * cache, whose latency the processor hides; slices, where one read waits for
+ * another, with a part of it.
  */
 #include "ir/ir_cfg.h"
 
 #define DEFAULT_DISTANCE 8
+#define CELLS_SHIFT 5 /* cells and bits: worth it from 32 times the size given on */
 #define MAX_STREAMS 32
 #define MAX_TARGETS 8
 
@@ -28,6 +34,7 @@ typedef struct {
   target_kind kind;
   ir_id access;  /* cell, bit, dir.at or a store */
   ir_id size;    /* cells, or buckets: what the index is tested against */
+  ir_id large;   /* whether it is worth it; 0: always */
   ir_id rows[4]; /* slices: cells that are read in them */
   unsigned nrows;
 } target;
@@ -122,8 +129,6 @@ static bool target_kind_of(const ir_node *n, target_kind *kind) {
   switch ((int)n->op) {
   case IR_OP_CELL:
   case IR_OP_CELLF:
-  case IR_OP_CELLSET:
-  case IR_OP_CELLFSET:
     *kind = TARGET_CELLS;
     return true;
   case IR_OP_BIT:
@@ -237,7 +242,7 @@ static ir_id remake(prefetcher *p, ir_id like, ir_op op, ir_id x, ir_id y) {
   n->list = from->list;
   n->col = from->col;
   n->width = op == IR_OP_CELL || op == IR_OP_PFCELL ? from->width : 0;
-  if (op == IR_OP_PFCELL && (from->op == IR_OP_CELLF || from->op == IR_OP_CELLFSET))
+  if (op == IR_OP_PFCELL && from->op == IR_OP_CELLF)
     n->width = 3;
   return id;
 }
@@ -260,6 +265,11 @@ static ir_id index_ahead(prefetcher *p, const stream *s, const target *t, uint32
   return make2(p, plus ? IR_OP_ADD : IR_OP_SUB, value, index->arg[1]);
 }
 
+static void make_rows(prefetcher *p, const target *t, ir_id row) {
+  for (unsigned k = 0; k < t->nrows; k++)
+    remake(p, t->rows[k], IR_OP_PFCELL, ir_at(p->r, t->rows[k])->arg[0], row);
+}
+
 static void make_target(prefetcher *p, const stream *s, const target *t) {
   uint32_t d = p->r->distance ? p->r->distance : DEFAULT_DISTANCE;
   ir_id base = ir_at(p->r, t->access)->arg[0];
@@ -272,58 +282,106 @@ static void make_target(prefetcher *p, const stream *s, const target *t) {
   if (t->nrows == 0)
     return;
   ir_id bucket = below_or(p, index_ahead(p, s, t, d), t->size, ir_int(p->r, 0));
-  ir_id row = remake(p, t->access, IR_OP_DIRAT, base, bucket);
-  for (unsigned k = 0; k < t->nrows; k++)
-    remake(p, t->rows[k], IR_OP_PFCELL, ir_at(p->r, t->rows[k])->arg[0], row);
-}
-
-/* ---- only what is larger than the cache */
-
-static unsigned width_of(const ir_node *n) {
-  return n->op == IR_OP_CELLF || n->op == IR_OP_CELLFSET ? 3 : n->width;
-}
-
-/* The array's count, from a node made at the entry. */
-static ir_id count_at_entry(prefetcher *p, unsigned list) {
-  ir_id id = ir_node_new(p->r, IR_OP_COUNT, IR_NONE, 0, NULL);
-  ir_at(p->r, id)->list = (uint8_t)list;
-  ir_node_put_before(p->r, p->r->blocks[0].last, id);
-  return id;
-}
-
-static ir_id make_test(prefetcher *p, const target *t) {
-  const ir_node *n = ir_at(p->r, t->access);
-  int64_t l2 = (int64_t)(p->r->l2_bytes >> 1 << 1);
-  if (t->kind == TARGET_BITS)
-    return make2(p, IR_OP_ULT, ir_int(p->r, l2 * 8), t->size);
-  if (t->kind == TARGET_CELLS)
-    return make2(p, IR_OP_ULT, ir_int(p->r, l2 >> width_of(n)), t->size);
-  ir_id buckets = make2(p, IR_OP_ULT, ir_int(p->r, l2 >> 2), t->size);
-  if (t->nrows == 0)
-    return buckets;
-  ir_id rows = make2(p, IR_OP_ULT, ir_int(p->r, l2 >> width_of(ir_at(p->r, t->rows[0]))),
-                     count_at_entry(p, n->list));
-  return make2(p, IR_OP_OR, rows, buckets);
+  ir_id next = make2(p, IR_OP_ADD, bucket, ir_int(p->r, 1));
+  make_rows(p, t, remake(p, t->access, IR_OP_DIRAT, base, bucket));
+  ir_id end = remake(p, t->access, IR_OP_DIRAT, base, next);
+  make_rows(p, t, make2(p, IR_OP_ADD, end, ir_int(p->r, -1)));
 }
 
 /* Behind the stream's load: if (large) { prefetch }. */
 static void insert(prefetcher *p, const stream *s, const target *t) {
   p->pc = ir_at(p->r, s->load)->pc;
-  uint32_t rest = ir_block_split(p->r, s->load);
+  uint32_t rest = ir_block_split(p->r, s->load), ahead = 0;
   if (rest == 0)
     return;
   p->block = ir_at(p->r, s->load)->block;
-  if (p->r->l2_bytes == 0) {
-    make_target(p, s, t);
-    ir_end_jump(p->r, p->block, rest);
+  if (t->large) {
+    ahead = ir_block_new(p->r);
+    ir_end_branch(p->r, p->block, t->large, ahead, rest);
+    p->block = ahead;
+  }
+  make_target(p, s, t);
+  ir_end_jump(p->r, p->block, rest);
+}
+
+/* ---- sizes, at the entry */
+
+/* A header field of a list that the entry makes sure of; 0: it does not. */
+static ir_id entry_field(prefetcher *p, ir_op op, unsigned list) {
+  bool known = false;
+  for (ir_id id = p->r->blocks[0].first; id; id = ir_at(p->r, id)->next) {
+    const ir_node *n = ir_at(p->r, id);
+    known |= n->op == IR_OP_GSHAPE && n->list == list;
+    if (n->op == op && n->list == list)
+      return id;
+  }
+  if (!known)
+    return 0;
+  ir_id id = ir_node_new(p->r, op, IR_NONE, 0, NULL);
+  ir_at(p->r, id)->list = (uint8_t)list;
+  ir_node_append(p->r, 0, id);
+  return id;
+}
+
+static ir_id larger(prefetcher *p, ir_id size, uint64_t than) {
+  return size ? make2(p, IR_OP_ULT, ir_int(p->r, (int64_t)than), size) : 0;
+}
+
+/* Whether what the target touches is larger than it should be; made at the end
+ * of block 0. */
+static ir_id test_size(prefetcher *p, const target *t) {
+  const ir_node *n = ir_at(p->r, t->access);
+  uint64_t l2 = p->r->l2_bytes << (t->kind == TARGET_SLICES ? 0 : CELLS_SHIFT);
+  bool flat = ls_shape_layout(p->r->lists[n->list].facts.shape) == LS_FLAT;
+  unsigned width = n->op == IR_OP_CELLF ? 3 : n->width;
+  switch (t->kind) {
+  case TARGET_BITS:
+    return larger(p, entry_field(p, IR_OP_CAP, n->list), l2 * 8);
+  case TARGET_CELLS:
+    return larger(p, entry_field(p, flat ? IR_OP_COUNT : IR_OP_CAP, n->list), l2 >> width);
+  default:
+    return larger(p, entry_field(p, IR_OP_COUNT, n->list), l2 >> 2);
+  }
+}
+
+/* True: every target has a test, and *any says whether one of them holds. */
+static bool test_sizes(prefetcher *p, ir_id *any) {
+  bool all = true;
+  *any = 0;
+  p->block = 0;
+  for (unsigned s = 0; s < p->nstreams; s++)
+    for (unsigned k = 0; k < p->streams[s].ntargets; k++) {
+      target *t = &p->streams[s].targets[k];
+      t->large = test_size(p, t);
+      all &= t->large != 0;
+      if (t->large)
+        *any = *any ? make2(p, IR_OP_OR, *any, t->large) : t->large;
+    }
+  return all && *any != 0;
+}
+
+/* The entry's jump becomes a choice between the region as it is and a copy,
+ * where a test of sizes can make it. */
+static void choose(prefetcher *p) {
+  ir_region *r = p->r;
+  ir_block *entry = &r->blocks[0];
+  uint32_t first = entry->succ[0];
+  ir_id any;
+  if (r->l2_bytes == 0 || ir_at(r, entry->last)->op != IR_OP_JUMP)
+    return;
+  p->pc = entry->pc;
+  uint32_t landing = entry->landing;
+  ir_node_remove(r, entry->last); /* the edge stays until the end */
+  bool all = test_sizes(p, &any);
+  uint32_t copy = all ? ir_copy_blocks(r, first) : 0;
+  entry = &r->blocks[0];
+  entry->landing = landing;
+  if (copy == 0) {
+    ir_node_append(r, 0, ir_node_new(r, IR_OP_JUMP, IR_NONE, 0, NULL));
     return;
   }
-  ir_id large = make_test(p, t);
-  uint32_t ahead = ir_block_new(p->r);
-  ir_end_branch(p->r, p->block, large, ahead, rest);
-  p->block = ahead;
-  make_target(p, s, t);
-  ir_end_jump(p->r, ahead, rest);
+  ir_node_append(r, 0, ir_node_new(r, IR_OP_BRANCH, IR_NONE, 1, &any));
+  entry->succ[1] = copy;
 }
 
 void ir_opt_prefetch(ir_region *r) {
@@ -336,6 +394,9 @@ void ir_opt_prefetch(ir_region *r) {
   for (uint32_t i = 0; i < p.cfg.n; i++)
     for (ir_id id = r->blocks[p.cfg.order[i]].first; id; id = ir_at(r, id)->next)
       find_stream(&p, id);
+  if (p.nstreams == 0)
+    return;
+  choose(&p);
   for (unsigned s = 0; s < p.nstreams; s++)
     for (unsigned t = 0; t < p.streams[s].ntargets && !r->failed; t++)
       insert(&p, &p.streams[s], &p.streams[s].targets[t]);

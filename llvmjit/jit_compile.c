@@ -149,20 +149,34 @@ static vm_jit_exit_reason reason_of(ir_reason reason) {
   return VM_JIT_EXIT_RAISED;
 }
 
-static size_t compiled_bytes(uint32_t nexits) {
-  return sizeof(compiled) + sizeof(vm_jit_exit) * nexits;
+static size_t compiled_bytes(const vm_jit_code *code) {
+  size_t slots = 0;
+  for (uint32_t i = 0; i < code->nexits; i++)
+    slots += code->exits[i].nslots;
+  return sizeof(compiled) + sizeof(vm_jit_exit) * code->nexits + sizeof(uint16_t) * slots;
+}
+
+static size_t bytes_for(const ir_region *r) {
+  size_t slots = 0;
+  for (uint32_t i = 0; i < r->nexits; i++)
+    slots += r->exits[i].raised ? 0 : r->exits[i].nslots;
+  return sizeof(compiled) + sizeof(vm_jit_exit) * r->nexits + sizeof(uint16_t) * slots;
 }
 
 static compiled *compiled_new(vm_jit_engine *e, const ir_region *r) {
-  compiled *out = ls_mem_zalloc(e->mem, compiled_bytes(r->nexits));
+  compiled *out = ls_mem_zalloc(e->mem, bytes_for(r));
   if (out == NULL)
     return NULL;
+  uint16_t *slot = (uint16_t *)(out->exits + r->nexits);
   out->engine = e;
   out->code.exits = out->exits;
   out->code.nexits = r->nexits;
   for (uint32_t i = 0; i < r->nexits; i++) {
-    out->exits[i].pc = r->exits[i].pc;
-    out->exits[i].reason = (uint8_t)reason_of((ir_reason)r->exits[i].reason);
+    const ir_exit *x = &r->exits[i];
+    uint32_t n = x->raised ? 0 : x->nslots;
+    out->exits[i] = (vm_jit_exit){x->pc, (uint8_t)reason_of((ir_reason)x->reason), n, slot};
+    for (uint32_t k = 0; k < n; k++)
+      *slot++ = (uint16_t)x->slots[k].reg;
   }
   return out;
 }
@@ -198,7 +212,7 @@ vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_r
   if (status == VM_JIT_OK)
     *out = &c.out->code;
   else if (c.out)
-    ls_mem_free(e->mem, c.out, compiled_bytes(r->nexits));
+    ls_mem_free(e->mem, c.out, compiled_bytes(&c.out->code));
   compile_end(&c);
   return status;
 }
@@ -207,5 +221,5 @@ void jit_drop_code(vm_jit_engine *e, const vm_jit_code *code) {
   /* The core was given a pointer to the first member. */
   compiled *c = (compiled *)(uintptr_t)code;
   jit_orc_unlink(e->orc, &c->linked);
-  ls_mem_free(e->mem, c, compiled_bytes(code->nexits));
+  ls_mem_free(e->mem, c, compiled_bytes(code));
 }

@@ -79,6 +79,8 @@ typedef struct {
   LLVMTypeRef helper_type[JIT_NHELPERS];
   LLVMValueRef *value;            /* by node */
   LLVMBasicBlockRef *start, *end; /* by IR block: where it begins and where it ends */
+  LLVMBasicBlockRef *latch;       /* by IR block: where several jumps back to it meet, or NULL */
+  uint32_t *place;                /* by IR block: in the order of lowering */
   LLVMBasicBlockRef *exit;        /* by exit; NULL: nobody leaves there yet */
   LLVMValueRef *list;             /* headers, by list */
   LLVMValueRef consts;
@@ -118,6 +120,9 @@ void jit_branch_likely(jit_lower *j, LLVMValueRef cond, LLVMBasicBlockRef yes,
                        LLVMBasicBlockRef no);
 LLVMValueRef jit_reg_address(jit_lower *j, uint32_t reg);
 void jit_store_reg(jit_lower *j, uint32_t reg, ir_id value);
+
+/* Where the jump from one IR block to another goes. */
+LLVMBasicBlockRef jit_target(const jit_lower *j, uint32_t from, uint32_t to);
 
 /* jit_exit.c */
 LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);

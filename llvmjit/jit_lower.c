@@ -166,9 +166,11 @@ static bool begin_blocks(jit_lower *j) {
   j->value = calloc(j->r->nnodes + 1, sizeof *j->value);
   j->start = calloc(n + 1, sizeof *j->start);
   j->end = calloc(n + 1, sizeof *j->end);
+  j->latch = calloc(n + 1, sizeof *j->latch);
+  j->place = calloc(n + 1, sizeof *j->place);
   j->exit = calloc(j->r->nexits + 1, sizeof *j->exit);
   j->list = calloc(j->r->nlists + 1, sizeof *j->list);
-  return j->value && j->start && j->end && j->exit && j->list;
+  return j->value && j->start && j->end && j->latch && j->place && j->exit && j->list;
 }
 
 static void lower_block(jit_lower *j, uint32_t block) {
@@ -211,15 +213,54 @@ static uint32_t order_blocks(const ir_region *r, uint32_t *order, visit *stack, 
   return r->nblocks - at;
 }
 
+static bool is_back(const jit_lower *j, uint32_t from, uint32_t to) {
+  return j->place[from] >= j->place[to];
+}
+
+LLVMBasicBlockRef jit_target(const jit_lower *j, uint32_t from, uint32_t to) {
+  return j->latch[to] && is_back(j, from, to) ? j->latch[to] : j->start[to];
+}
+
+/* LLVM makes two loops of one whose header several blocks jump back to, and then vectorises
+ * neither: they meet in a block of their own. */
+static void make_latch(jit_lower *j, uint32_t block) {
+  const ir_block *b = &j->r->blocks[block];
+  unsigned back = 0;
+  for (uint32_t k = 0; k < b->npreds; k++)
+    back += is_back(j, b->preds[k], block);
+  if (back > 1)
+    j->latch[block] = jit_block(j, "latch");
+}
+
+/* What the phi is on jumping back: a phi of the latch. */
+static LLVMValueRef latch_value(jit_lower *j, const ir_node *n, uint32_t block) {
+  const ir_block *b = &j->r->blocks[block];
+  LLVMValueRef phi = LLVMBuildPhi(j->b, jit_type(j, (ir_type)n->type), "");
+  for (unsigned k = 0; k < n->nargs; k++)
+    if (is_back(j, b->preds[k], block))
+      LLVMAddIncoming(phi, &j->value[n->arg[k]], &j->end[b->preds[k]], 1);
+  return phi;
+}
+
 static void finish_phis(jit_lower *j, uint32_t block) {
   const ir_block *b = &j->r->blocks[block];
+  LLVMBasicBlockRef latch = j->latch[block];
+  if (latch)
+    LLVMPositionBuilderAtEnd(j->b, latch);
   for (ir_id id = b->first; id; id = ir_at(j->r, id)->next) {
     const ir_node *n = ir_at(j->r, id);
     if (n->op != IR_OP_PHI)
       continue;
     for (unsigned k = 0; k < n->nargs; k++)
-      LLVMAddIncoming(j->value[id], &j->value[n->arg[k]], &j->end[b->preds[k]], 1);
+      if (latch == NULL || !is_back(j, b->preds[k], block))
+        LLVMAddIncoming(j->value[id], &j->value[n->arg[k]], &j->end[b->preds[k]], 1);
+    if (latch) {
+      LLVMValueRef value = latch_value(j, n, block);
+      LLVMAddIncoming(j->value[id], &value, &latch, 1);
+    }
   }
+  if (latch)
+    LLVMBuildBr(j->b, j->start[block]);
 }
 
 static bool lower_blocks(jit_lower *j) {
@@ -230,8 +271,12 @@ static bool lower_blocks(jit_lower *j) {
   bool ok = order && stack && seen;
   if (ok) {
     uint32_t count = order_blocks(j->r, order, stack, seen);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
       j->start[order[i]] = jit_block(j, "b");
+      j->place[order[i]] = i;
+    }
+    for (uint32_t i = 0; i < count; i++)
+      make_latch(j, order[i]);
     LLVMBuildBr(j->b, j->start[0]);
     for (uint32_t i = 0; i < count; i++)
       lower_block(j, order[i]);
@@ -248,6 +293,8 @@ static void free_all(jit_lower *j) {
   free(j->value);
   free(j->start);
   free(j->end);
+  free(j->latch);
+  free(j->place);
   free(j->exit);
   free(j->list);
   free(j->scope_of);

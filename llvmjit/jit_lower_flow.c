@@ -7,14 +7,15 @@ static uint32_t block_of(const jit_lower *j, const ir_node *n, unsigned succ) {
 }
 
 LLVMValueRef jit_lower_JUMP(jit_lower *j, const ir_node *n) {
-  LLVMBuildBr(j->b, j->start[block_of(j, n, 0)]);
+  LLVMBuildBr(j->b, jit_target(j, n->block, block_of(j, n, 0)));
   return NULL;
 }
 
 LLVMValueRef jit_lower_BRANCH(jit_lower *j, const ir_node *n) {
   uint32_t yes = block_of(j, n, 0), no = block_of(j, n, 1);
   bool yes_cold = j->r->blocks[yes].cold, no_cold = j->r->blocks[no].cold;
-  LLVMValueRef branch = LLVMBuildCondBr(j->b, jit_arg(j, n, 0), j->start[yes], j->start[no]);
+  LLVMValueRef branch = LLVMBuildCondBr(j->b, jit_arg(j, n, 0), jit_target(j, n->block, yes),
+                                        jit_target(j, n->block, no));
   if (yes_cold != no_cold)
     LLVMSetMetadata(branch, j->cold_kind,
                     LLVMMetadataAsValue(j->llvm, yes_cold ? j->unlikely : j->likely));

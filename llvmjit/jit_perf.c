@@ -79,8 +79,7 @@ static void open_dump(jit_perf *p) {
   fwrite(&h, sizeof h, 1, p->dump);
   fflush(p->dump);
   p->marker_bytes = (size_t)sysconf(_SC_PAGESIZE);
-  p->marker =
-      mmap(NULL, p->marker_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(p->dump), 0);
+  p->marker = mmap(NULL, p->marker_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(p->dump), 0);
 }
 
 jit_perf *jit_perf_new(ls_mem *mem, unsigned kinds) {

@@ -12,10 +12,6 @@ static void engine_close(vm_jit_engine *e) {
 }
 
 static vm_jit_engine *engine_open(const vm_jit_core *core, ls_mem *mem, char *why) {
-  if (core->size != sizeof *core || core->list_bytes != sizeof(ls_list)) {
-    jit_say(why, "built for another version of the library");
-    return NULL;
-  }
   vm_jit_engine *e = ls_mem_zalloc(mem, sizeof *e);
   if (e == NULL) {
     jit_say(why, "no memory");
@@ -63,7 +59,7 @@ static vm_jit_status build(vm_jit_engine *e, const vm_jit_request *q, ir_region 
     lists[i] = (ir_list_facts){trust_of(q->lists[i].trust), q->lists[i].direct, q->lists[i].shape,
                                q->lists[i].rows};
   ir_facts facts = {
-      .lists = lists, .careful = q->careful, .l2_bytes = q->l2_bytes, .distance = q->distance};
+      .lists = lists, .careful = q->careful, .l2_bytes = q->cache_bytes, .distance = q->distance};
   ir_refusal refusal = IR_REFUSED_NONE;
   ir_status status = ir_build(q->module, q->fn, q->pc, &facts, e->mem, out, &refusal);
   free(lists);
@@ -86,7 +82,7 @@ static vm_jit_status engine_compile(vm_jit_engine *e, const vm_jit_request *q,
 }
 
 static const vm_jit_plugin plugin = {
-    .version = VM_JIT_VERSION,
+    .abi = VM_JIT_ABI,
     .llvm = JIT_LLVM_VERSION,
     .open = engine_open,
     .close = engine_close,

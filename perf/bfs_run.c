@@ -169,7 +169,8 @@ static bool fill_edges(contestant *p, const graph *g) {
 
 static bool contestant_open(contestant *p, const graph *g, uint32_t level, uint32_t rounds) {
   static const pure_jit jit[MAX_LEVELS] = {PURE_JIT_0, PURE_JIT_1, PURE_JIT_2, PURE_JIT_3};
-  pure_engine_options wanted = {.size = sizeof wanted, .jit = jit[level], .jit_sync = true, .environment = true};
+  pure_engine_options wanted = {
+      .size = sizeof wanted, .jit = jit[level], .jit_sync = true, .environment = true};
   pure_error error;
   p->level = level;
   p->ms = calloc(rounds, sizeof *p->ms);

@@ -5,8 +5,8 @@
  *   vm_jit_core: offsets and helpers    ──▶    used in the code that it makes
  *
  * The core links neither ir/ nor LLVM; the plug-in is found with dlopen and says by its one
- * symbol, pure_jit_plugin, what it has.  Both sides are built from the same tree: a plug-in of
- * another VM_JIT_VERSION, or built for another vm_jit_core, is not used.
+ * symbol, pure_jit_plugin, what it has.  Both sides are built from the same tree: a plug-in with
+ * another VM_JIT_ABI is not used.
  *
  * Compiled code is vm_jit_code.enter: entered with the frame on top of the context, its pc at
  * the region's, everything that the interpreter keeps in locals put in order (frame->pc,
@@ -42,8 +42,6 @@ typedef enum {
 enum { VM_JIT_PERF_MAP = 1, VM_JIT_PERF_DUMP = 2 };
 
 typedef struct {
-  uint32_t size;       /* of this struct */
-  uint32_t list_bytes; /* sizeof(ls_list): what both sides know of lists.h */
   uint32_t perf;       /* VM_JIT_PERF_ bits: what is written for perf */
   /* Byte offsets. */
   uint32_t frame_pc, frame_lists, frame_regs;
@@ -78,9 +76,9 @@ typedef struct {
   bool verify;              /* check the region after every pass */
   const vm_jit_list *lists; /* the function's nlists */
   const uint8_t *careful;   /* the function's nloops, 1: no checks ahead for that loop */
-  uint64_t l2_bytes;
-  uint32_t distance; /* of prefetches; 0: the default */
-  vm_jit_dump dump;  /* NULL: none */
+  uint64_t cache_bytes;     /* what fits is not prefetched */
+  uint32_t distance;        /* of prefetches; 0: the default */
+  vm_jit_dump dump;         /* NULL: none */
   void *dump_user;
   uint8_t dump_kinds; /* VM_JIT_DUMP_ bits */
 } vm_jit_request;
@@ -103,6 +101,8 @@ typedef enum {
 typedef struct {
   uint32_t pc;
   uint8_t reason; /* vm_jit_exit_reason */
+  uint32_t nslots;
+  const uint16_t *slots; /* registers that it stores */
 } vm_jit_exit;
 
 typedef struct vm_jit_engine vm_jit_engine; /* the plug-in's */
@@ -127,7 +127,7 @@ typedef enum {
 #define VM_JIT_WHY 160 /* bytes for a reason, with the final 0 */
 
 typedef struct {
-  uint32_t version; /* VM_JIT_VERSION */
+  uint32_t abi;     /* VM_JIT_ABI */
   const char *llvm; /* its version */
   /* core is borrowed until close.  NULL: see why. */
   vm_jit_engine *(*open)(const vm_jit_core *core, ls_mem *mem, char *why);
@@ -136,6 +136,13 @@ typedef struct {
                            char *why);
   void (*drop)(vm_jit_engine *e, const vm_jit_code *code);
 } vm_jit_plugin;
+
+/* What both sides know of one another's structures, so that a plug-in that was built from another
+ * state of this file is not used. */
+#define VM_JIT_ABI                                                                                 \
+  ((uint32_t)(VM_JIT_VERSION * 1000003u + sizeof(vm_jit_core) * 10007u +                           \
+              sizeof(vm_jit_request) * 1009u + sizeof(vm_jit_code) * 101u +                        \
+              sizeof(vm_jit_exit) * 11u + sizeof(vm_jit_list) + sizeof(ls_list) * 100003u))
 
 /* The plug-in's one symbol. */
 #define VM_JIT_SYMBOL "pure_jit_plugin"

@@ -79,8 +79,6 @@ static int core_stress(vm_context *cx) {
 
 void vm_jit_core_fill(vm_jit_core *core) {
   *core = (vm_jit_core){
-      .size = sizeof *core,
-      .list_bytes = sizeof(ls_list),
       .frame_pc = offsetof(vm_frame, pc),
       .frame_lists = offsetof(vm_frame, lists),
       .frame_regs = offsetof(vm_frame, regs),

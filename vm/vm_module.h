@@ -54,8 +54,8 @@ typedef struct {
 
 typedef struct {
   ls_type type;
-  ls_val value;      /* not text */
-  const char *text;  /* text: bytes, not 0-terminated */
+  ls_val value;     /* not text */
+  const char *text; /* text: bytes, not 0-terminated */
   uint32_t text_len;
 } vm_const;
 
@@ -110,9 +110,9 @@ typedef struct vm_module {
   const vm_fn *fns;
   bool verified;
   const uint64_t *writes; /* vm_verify's: vm_fn_writes reads it */
-  void *code;  /* vm_interp's own: predecoded functions */
-  void *arena; /* vm_module.c's own */
-  long refs;   /* atomic; vm_module_hold, vm_module_release */
+  void *code;             /* vm_interp's own: predecoded functions */
+  void *arena;            /* vm_module.c's own */
+  long refs;              /* atomic; vm_module_hold, vm_module_release */
 } vm_module;
 
 /* Where a text is bad: source, assembly, module bytes.  message is 0-terminated. */
@@ -139,8 +139,8 @@ bool vm_fn_writes(const vm_module *m, unsigned fn, unsigned stored_list);
 
 /* Bytes <-> module.  vm_load verifies too.  vm_save: *out from ls_mem_alloc(mem), *cap its size
  * for ls_mem_free, *len the bytes used. */
-ls_status vm_load(ls_mem *mem, const char *name, const uint8_t *bytes, size_t len,
-                  vm_module **out, vm_error *err);
+ls_status vm_load(ls_mem *mem, const char *name, const uint8_t *bytes, size_t len, vm_module **out,
+                  vm_error *err);
 ls_status vm_save(const vm_module *m, ls_mem *mem, uint8_t **out, size_t *len, size_t *cap);
 
 /* Assembly text <-> module; docs/bytecode.md has the form.  vm_disasm's text assembles to the

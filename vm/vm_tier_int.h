@@ -5,6 +5,7 @@
  *   vm_tier_queue.c   threads that compile, and the jobs they take
  *   vm_tier_entry.c   places where code may be entered: what is known of each, its code
  *   vm_tier_policy.c  what is compiled, when, at which level, on which facts
+ *   vm_tier_check.c   what a region did, done again by `step`
  *   vm_tier_rate.c    how fast the interpreter is, how fast the code
  *   vm_tier_run.c     into compiled code and out again
  *   vm_jit_core.c     what compiled code calls
@@ -50,10 +51,11 @@ typedef struct vm_entry {
   uint32_t fn, pc, loop; /* loop: nloops for the function's start */
   _Atomic uint8_t state; /* vm_entry_state */
   uint8_t level;         /* of the code */
-  uint8_t rounds;        /* compiled anew because assumptions failed */
+  uint8_t rounds;        /* given up because assumptions failed */
+  uint64_t wait;         /* heat before it is compiled again */
   bool careful;
   vm_jit_list *facts; /* that the code was compiled for; nlists of the function */
-  uint8_t *changes;   /* by list: times its shape was another one than assumed */
+  uint8_t *changes;   /* by list: how much its shape has changed */
   _Atomic uint64_t exits[VM_JIT_EXIT_RAISED + 1];
   _Atomic uint64_t runs;
   vm_entry_stats stats;
@@ -86,7 +88,7 @@ struct vm_tier {
   vm_tier_options o;
   char *plugin_dir, *dump_fn;
   vm_jit_core core;
-  uint64_t l2_bytes;
+  uint64_t cache_bytes; /* prefetches are for what does not fit */
   pthread_mutex_t lock;
   pthread_cond_t work, idle;
   pthread_t *thread;
@@ -103,6 +105,7 @@ struct vm_tier {
   char plugin_path[512];
   char why[VM_JIT_WHY];
   uint64_t compiled, refused, dropped, code_bytes, compile_ns;
+  _Atomic uint64_t checked, wrong; /* runs of regions, with `check` */
 };
 
 /* vm_tier_plugin.c.  false: t->why. */
@@ -133,6 +136,12 @@ void vm_entries_enter(vm_context *cx); /* a context joins, leaves, begins and en
 void vm_entries_leave(vm_context *cx);
 
 void vm_jit_core_fill(vm_jit_core *core); /* vm_jit_core.c */
+
+/* vm_tier_check.c.  Of the run of a region that is about to begin; NULL: it is not checked. */
+typedef struct vm_check vm_check;
+vm_check *vm_check_begin(vm_context *cx);
+/* Takes the check.  What was not as `step` does it, or NULL. */
+const char *vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x);
 
 /* vm_tier_rate.c */
 uint64_t vm_clock_ns(void);

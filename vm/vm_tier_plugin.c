@@ -69,7 +69,7 @@ static bool open_plugin(vm_tier *t) {
   }
   vm_jit_entry entry = (vm_jit_entry)(uintptr_t)symbol;
   t->plugin = entry();
-  if (t->plugin == NULL || t->plugin->version != VM_JIT_VERSION) {
+  if (t->plugin == NULL || t->plugin->abi != VM_JIT_ABI) {
     say_why(t, "the plug-in is of another version");
     return false;
   }

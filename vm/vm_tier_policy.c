@@ -18,8 +18,10 @@
 #define HEAT_FIRST UINT64_C(300000) /* work before the first compile */
 #define HEAT_BEST UINT64_C(3000000) /* before the best, where the first was quick */
 #define CALLS_PER_HEAT 300u         /* a call counts as so much work */
-#define MAX_ROUNDS 6u               /* compiled anew at a level; then level 1 */
-#define MAX_CHANGES 3u              /* of a list's shape; then it is tested at each use */
+#define MAX_ROUNDS 8u               /* compiled anew at a level; then level 1 */
+#define MAX_CHANGES 12u             /* of a list; then it is tested at each use */
+#define CHANGE 4u                   /* a change of layout counts as so many widenings */
+#define LARGE_CODE 1000u            /* instructions of a function */
 #define MISSES 32u                  /* exits that should be rare, before something is done */
 #define INNER_TRIPS                                                                                \
   4096u /* a loop that goes round so often an entry is entered at its own header */
@@ -32,8 +34,12 @@ static uint64_t heat_best(const vm_tier *t) {
   return t->o.has_threshold ? t->o.threshold * 4 : HEAT_BEST;
 }
 
-static unsigned first_level(const vm_tier *t) {
-  return t->o.level == VM_TIER_AUTO ? 1 : t->o.level;
+/* Optimised code takes several times as long to make as quick code, but quick code is little
+ * faster than the interpreter: only of large functions it is worth having first. */
+static unsigned first_level(const vm_tier *t, const vm_frame *f) {
+  if (t->o.level != VM_TIER_AUTO)
+    return t->o.level;
+  return f->code->fn->ncode > LARGE_CODE ? 1 : 3;
 }
 
 static unsigned best_level(const vm_tier *t) { return t->o.level == VM_TIER_AUTO ? 3 : t->o.level; }
@@ -110,7 +116,7 @@ static vm_job *job_new(vm_context *cx, vm_entry *y, unsigned level) {
       .level = (uint8_t)level,
       .stress = t->o.stress != 0,
       .verify = t->o.verify,
-      .l2_bytes = t->l2_bytes,
+      .cache_bytes = t->cache_bytes,
       .distance = t->o.distance,
       .dump = dumps(t, f->code->fn) ? t->o.dump : NULL,
       .dump_user = t->o.user,
@@ -142,8 +148,8 @@ static void request(vm_context *cx, vm_entry *y, unsigned level) {
 static void upgrade(vm_context *cx, vm_entry *y, uint64_t heat) {
   vm_tier *t = cx->entries->tier;
   uint8_t state = atomic_load(&y->state);
-  if (state == ENTRY_COLD && heat >= heat_first(t))
-    request(cx, y, first_level(t));
+  if (state == ENTRY_COLD && heat >= heat_first(t) && heat >= y->wait)
+    request(cx, y, y->rounds > MAX_ROUNDS ? 1 : first_level(t, cx->top));
   else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->stats.level < best_level(t) &&
            heat >= heat_best(t))
     request(cx, y, best_level(t));
@@ -262,6 +268,16 @@ bool vm_region_fits(const vm_region *g, const vm_frame *f) {
   return true;
 }
 
+/* Columns became wider, and nothing else: that ends by itself. */
+static bool only_widened(uint64_t from, uint64_t to, const ls_schema *schema) {
+  if ((from ^ to) & 0xff)
+    return false;
+  for (unsigned c = 0; c < schema->ncols; c++)
+    if (ls_shape_width(to, c) < ls_shape_width(from, c))
+      return false;
+  return true;
+}
+
 /* Notes which lists are not as assumed; whether there was one. */
 static bool note_changes(vm_tier *t, vm_entry *y, const vm_region *g, const vm_frame *f) {
   bool any = false;
@@ -270,31 +286,36 @@ static bool note_changes(vm_tier *t, vm_entry *y, const vm_region *g, const vm_f
   if (y->changes == NULL)
     return false;
   for (uint32_t i = 0; i < g->nlists; i++) {
-    if (list_fits(f->lists->list[i], &g->facts[i]))
+    const ls_list *l = f->lists->list[i];
+    if (list_fits(l, &g->facts[i]))
       continue;
-    if (y->changes[i] < 255)
-      y->changes[i]++;
+    y->changes[i] += only_widened(g->facts[i].shape, l->shape, l->schema) ? 1 : CHANGE;
+    if (y->changes[i] > MAX_CHANGES)
+      y->changes[i] = MAX_CHANGES;
     any = true;
   }
   return any;
 }
 
-/* Compiles the region anew, or at level 1 where that has been done often enough. */
+static uint64_t entry_heat(const vm_context *cx, const vm_entry *y) {
+  const vm_fn_profile *p = &cx->profile.fns[y->fn];
+  bool start = y->loop == cx->link->module->fns[y->fn].nloops;
+  return start ? p->calls * CALLS_PER_HEAT + p->heat : p->loops[y->loop].heat;
+}
+
+/* The region is given up.  It is compiled anew when some more work has been done, more each time:
+ * what has just changed may change again soon. */
 static void again(vm_context *cx, vm_entry *y) {
-  vm_entries *e = cx->entries;
-  unsigned level = y->stats.level;
+  vm_tier *t = cx->entries->tier;
+  vm_entry_retire(cx->entries, y);
   if (y->rounds < 255)
     y->rounds++;
-  if (y->rounds > MAX_ROUNDS)
-    level = 1;
-  vm_entry_retire(e, y);
+  unsigned shift = y->rounds < 8 ? y->rounds : 8;
+  y->wait = entry_heat(cx, y) + (heat_first(t) << shift) / 16;
   y->stats.deopts++;
   atomic_store(&y->state, y->rounds > 2 * MAX_ROUNDS ? ENTRY_CLOSED : ENTRY_COLD);
   if (y->rounds > 2 * MAX_ROUNDS)
     snprintf(y->stats.why, sizeof y->stats.why, "its code never fitted for long");
-  pthread_mutex_unlock(&e->tier->lock);
-  request(cx, y, level);
-  pthread_mutex_lock(&e->tier->lock);
 }
 
 /* Exits that should be rare: whether so many came that something must be done. */

@@ -55,6 +55,20 @@ static void count(_Atomic uint64_t *n) {
   atomic_store_explicit(n, was + 1, memory_order_relaxed);
 }
 
+static void end_check(vm_context *cx, const vm_entry *y, vm_check *check, const vm_jit_exit *x) {
+  vm_tier *t = cx->entries->tier;
+  char name[140];
+  uint64_t work = cx->work;
+  const char *wrong = vm_check_end(cx, check, x);
+  atomic_fetch_add(&t->checked, 1);
+  if (wrong == NULL)
+    return;
+  atomic_fetch_add(&t->wrong, 1);
+  vm_tier_say(t, "%s: CHECK: %s differs at pc %u, work %llu, reason %u",
+              vm_entry_name(cx->entries, y, name, sizeof name), wrong, x->pc,
+              (unsigned long long)work, x->reason);
+}
+
 /* One run of the region: why it left. */
 static vm_jit_exit_reason run(vm_context *cx, vm_entry *y, const vm_region *g) {
   uint64_t from = cx->work;
@@ -63,7 +77,10 @@ static vm_jit_exit_reason run(vm_context *cx, vm_entry *y, const vm_region *g) {
   cx->poll_at = earlier(from + RUN_WORK, cx->work_limit);
   cx->in = g;
   cx->native++;
+  vm_check *check = cx->entries->tier->o.check ? vm_check_begin(cx) : NULL;
   uint32_t exit = g->code->enter(cx->top, cx);
+  if (check)
+    end_check(cx, y, check, &g->code->exits[exit]);
   cx->native--;
   cx->in = outer;
   cx->poll_at = earlier(cx->work + cx->poll_work, cx->work_limit);

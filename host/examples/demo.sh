@@ -55,4 +55,5 @@ number=$("$PURE_RUN" --format csv "$here/deps.pure" --load "$store" number_of "$
 run "$here/deps.pure" --load "$store" --repeat 21 --stats reach "$number"
 
 step "Breadth-first search beside plain C: the same graph, answers compared node by node"
-"$BFS_RUN" --nodes 100000 --edges 1000000 --rounds 7 --levels 0
+"$BFS_RUN" --nodes 100000 --edges 1000000 --rounds 7 --levels 0,1,2,3 2>/dev/null ||
+  "$BFS_RUN" --nodes 100000 --edges 1000000 --rounds 7 --levels 0 # no compiled tiers in this build

@@ -273,16 +273,41 @@ static void end_loop(grower *g) {
       g->open[k] = g->open[--g->nopen];
 }
 
+/* What may move or remove a row of the block's list, then a use of the block. */
+static void attack(grower *g) {
+  static const uint8_t moves[] = {VM_OP_CLEAR, VM_OP_NEW, VM_OP_PUT, VM_OP_ENSURE, VM_OP_SEEK};
+  static const uint8_t uses[] = {VM_OP_GET, VM_OP_SET, VM_OP_GET, VM_OP_REFIND, VM_OP_NEXT};
+  unsigned at = fuzz_take(&g->in, NREGS), n = 0;
+  for (; n < NREGS && g->guess[at] != 'H'; n++)
+    at = (at + 1) % NREGS;
+  if (n == NREGS)
+    return;
+  unsigned list = g->block[at];
+  vm_ins i = {moves[fuzz_take(&g->in, sizeof moves)], 0, 0, 0};
+  choose(g, &i, g->fn->ncode - 1);
+  choose_list(g, &i, list);
+  append(g, i);
+  n = fuzz_take(&g->in, 6);
+  if (n == 0) /* another row in the same block */
+    append(g, (vm_ins){VM_OP_FIND, (uint16_t)at, (uint16_t)list, 0});
+  if (n == 1) /* another key, or a bound, or the version */
+    append(g, (vm_ins){VM_OP_MOV, (uint16_t)(at + 1 + fuzz_take(&g->in, 6)),
+                       (uint16_t)fuzz_take(&g->in, NREGS), 0});
+  i = (vm_ins){uses[fuzz_take(&g->in, sizeof uses)], 0, 0, 0};
+  reuse_block(g, &i, at);
+  append(g, i);
+}
+
 static void grow(grower *g) {
   static const uint8_t often[] = {VM_OP_SEEK, VM_OP_NEXT,   VM_OP_FIND, VM_OP_REFIND, VM_OP_GET,
                                   VM_OP_SET,  VM_OP_ENSURE, VM_OP_PUT,  VM_OP_FIRSTJ, VM_OP_LOOP,
                                   VM_OP_MOV,  VM_OP_FINDJ,  VM_OP_NEXT, VM_OP_ERASE,  VM_OP_ADD,
                                   VM_OP_JT,   VM_OP_CALL,   VM_OP_MOV,  VM_OP_GET,    VM_OP_SCOUNT};
-  for (unsigned n = 0; n < MOST_TRIES && g->fn->ncode < MOST_CODE - 3 && g->in.at < g->in.end;
+  for (unsigned n = 0; n < MOST_TRIES && g->fn->ncode < MOST_CODE - 4 && g->in.at < g->in.end;
        n++) {
     unsigned k = fuzz_take(&g->in, sizeof often + VM_NOPS + 12);
     if (k >= sizeof often + VM_NOPS) {
-      static void (*const other[])(grower *) = {land, land, begin_loop, end_loop};
+      static void (*const other[])(grower *) = {land, begin_loop, end_loop, attack};
       other[k % 4](g);
       continue;
     }

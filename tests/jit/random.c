@@ -23,11 +23,11 @@ static void compare(tiers *t, uint64_t seed) {
   free(text);
 }
 
-static const tiers_way ways[] = {
-    {1, 0, 0}, {2, 0, 0}, {3, 100, 0}, {2, 0, 5}, {VM_TIER_AUTO, 30, 0}};
+static const tiers_way ways[] = {{1, 0, 0, false}, {2, 0, 0, false}, {3, 100, 0, false},
+                                 {2, 0, 5, false}, {3, 0, 0, true},  {VM_TIER_AUTO, 30, 0, false}};
 
 START_TEST(programs) {
-  uint64_t first = setting("PURE_RANDOM_SEED", 1), count = setting("PURE_RANDOM_PROGRAMS", 20);
+  uint64_t first = setting("PURE_RANDOM_SEED", 1), count = setting("PURE_RANDOM_PROGRAMS", 10);
   tiers t;
   tiers_open(&t, &ways[_i]);
   for (uint64_t k = 0; k < count; k++)

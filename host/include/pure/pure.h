@@ -235,14 +235,14 @@ PURE_API void pure_engine_release(pure_engine *engine);
 PURE_API pure_jit pure_engine_jit(const pure_engine *engine);
 
 typedef struct pure_jit_stats {
-  size_t size;          /* sizeof(pure_jit_stats), set by the caller */
-  const char *plugin;   /* the file that was loaded; NULL: none yet.  Lives as long as the engine */
-  const char *llvm;     /* its version of LLVM, or NULL; likewise */
-  const char *reason;   /* why nothing can be compiled, or NULL; likewise */
-  uint64_t waiting;     /* compiles under way */
+  size_t size;        /* sizeof(pure_jit_stats), set by the caller */
+  const char *plugin; /* the file that was loaded; NULL: none yet.  Lives as long as the engine */
+  const char *llvm;   /* its version of LLVM, or NULL; likewise */
+  const char *reason; /* why nothing can be compiled, or NULL; likewise */
+  uint64_t waiting;   /* compiles under way */
   uint64_t compiled, refused, dropped;
-  uint64_t code_bytes;  /* held now */
-  uint64_t compile_ns;  /* processor time of all compiles */
+  uint64_t code_bytes; /* held now */
+  uint64_t compile_ns; /* processor time of all compiles */
 } pure_jit_stats;
 PURE_API void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out);
 

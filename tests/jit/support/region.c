@@ -49,8 +49,6 @@ void bench_open(bench *b) {
   char why[VM_JIT_WHY] = "";
   *b = (bench){.mem = ls_mem_new(NULL)};
   b->core = (vm_jit_core){
-      .size = sizeof b->core,
-      .list_bytes = sizeof(ls_list),
       .frame_pc = offsetof(struct vm_frame, pc),
       .frame_lists = offsetof(struct vm_frame, lists),
       .frame_regs = offsetof(struct vm_frame, regs),

@@ -36,9 +36,11 @@ void tiers_open(tiers *t, const tiers_way *way) {
                        .has_threshold = true,
                        .threshold = way->threshold,
                        .stress = way->stress,
+                       .check = way->check,
                        .verify = true,
                        .log = say};
   t->tier = vm_tier_new(t->mem, &o);
+  t->checks = way->check;
   ck_assert_ptr_nonnull(t->tier);
   if (vm_tier_load(t->tier))
     return;
@@ -51,6 +53,9 @@ void tiers_close(tiers *t, uint64_t least) {
   vm_tier_stats s;
   vm_tier_read(t->tier, &s);
   ck_assert_uint_ge(s.compiled, least);
+  ck_assert_uint_eq(s.wrong, 0);
+  if (t->checks)
+    ck_assert_uint_ge(s.checked, least);
   ck_assert_uint_eq(s.code_bytes, 0); /* every link has gone */
   vm_tier_delete(t->tier);
   ls_mem_delete(t->mem);

@@ -9,11 +9,13 @@
 typedef struct {
   unsigned level;
   uint64_t threshold, stress;
+  bool check; /* every run again by `step` */
 } tiers_way;
 
 typedef struct {
   ls_mem *mem;
   vm_tier *tier;
+  bool checks;
   uint64_t compiled; /* entries with code when their link ended */
 } tiers;
 

@@ -99,8 +99,8 @@ static void choose_weights(world *w, chance *c) {
 static void choose_manner(world *w, chance *c) {
   static const unsigned keeps[] = {1, 1, 1, 3, 10};
   w->stored = chance_one_in(c, 2);
-  w->big = chance_one_in(c, 60);
-  w->deep = chance_one_in(c, 80) && !w->big;
+  w->big = chance_one_in(c, 100);
+  w->deep = chance_one_in(c, 100) && !w->big;
   w->large = w->big || w->deep;
   w->hurt = chance_one_in(c, 3);
   w->by_cursor = !chance_one_in(c, 4);
@@ -110,7 +110,7 @@ static void choose_manner(world *w, chance *c) {
   if (w->limited)
     w->budget = (int64_t)chance_below(c, 60000);
   w->ntables = 1 + (unsigned)chance_below(c, w->large ? 1 : w->stored ? WORLD_TABLES : 2);
-  w->steps = 60 + chance_below(c, w->big ? 2000 : w->deep ? 240 : 1000);
+  w->steps = 60 + chance_below(c, w->big ? 900 : w->deep ? 240 : 1000);
 }
 
 world *world_new(uint64_t seed, world_cover *cover) {

@@ -1,0 +1,177 @@
+/* vm/vm_tier_check.c - PURE_JIT_CHECK: what a region did is done again by `step`, and compared.
+ *
+ * Before the region runs, the registers and every list that it might change are copied.  When it
+ * has left, the same instructions run on the copies until they come to the exit's place with the
+ * exit's work; then the registers that the exit stored and the contents of the lists must be
+ * equal.  Regions that call, and those that may change a tree (whose handles are addresses), are
+ * let pass.
+ */
+#include <string.h>
+
+#include "vm/vm_tables.h"
+#include "vm/vm_tier_int.h"
+
+/* ---- copies of lists */
+
+static bool copy_rows(const ls_list *l, ls_list *copy) {
+  ls_val row[LS_MAX_COLS];
+  bool dense = ls_shape_layout(l->shape) == LS_DENSE;
+  uint64_t end = dense ? l->u.dense.cap : l->count;
+  for (uint64_t h = 0; h < end; h++) {
+    if (dense && !(l->u.dense.present[h >> 6] >> (h & 63) & 1))
+      continue;
+    for (unsigned c = 0; c < l->schema->ncols; c++)
+      row[c] = ls_list_get(l, h, c);
+    ls_row made;
+    if (ls_list_insert(copy, NULL, row, &made) != LS_OK || made != h)
+      return false;
+  }
+  return true;
+}
+
+/* With the same handles, or NULL. */
+static ls_list *copy_list(vm_context *cx, const ls_list *l) {
+  ls_layout layout = ls_shape_layout(l->shape);
+  ls_hint hint;
+  if (layout == LS_TREE || layout == LS_ARRAY)
+    return NULL;
+  ls_list *copy = ls_list_new(l->schema, cx->mem, l->texts, l->policy, NULL);
+  if (copy == NULL)
+    return NULL;
+  ls_list_take_hint(l, &hint);
+  bool fine = l->fresh || (ls_list_restart(copy, &hint) == LS_OK && copy_rows(l, copy));
+  if (fine && copy->shape == l->shape) {
+    copy->version = l->version;
+    return copy;
+  }
+  ls_list_delete(copy);
+  return NULL;
+}
+
+/* seek and its like may sort or convert a local keyed list. */
+static bool may_change(const vm_fn *fn, unsigned list, const ls_list *l) {
+  for (uint32_t pc = 0; pc < fn->ncode; pc++) {
+    const vm_ins *i = &fn->code[pc];
+    unsigned effects = vm_effects(vm_op_read((vm_op)i->op)->effects);
+    bool slice = i->op == VM_OP_SEEK || i->op == VM_OP_SCOUNT || i->op == VM_OP_FIRSTJ ||
+                 i->op == VM_OP_LASTJ || i->op == VM_OP_NEXT;
+    if (vm_ins_list(i) == (int)list &&
+        ((effects & VM_EFFECT_WRITE) || (slice && !l->stored && l->schema->nkeys)))
+      return true;
+  }
+  return false;
+}
+
+static bool calls(const vm_fn *fn) {
+  for (uint32_t pc = 0; pc < fn->ncode; pc++)
+    if (fn->code[pc].op == VM_OP_CALL || fn->code[pc].op == VM_OP_CALLX)
+      return true;
+  return false;
+}
+
+/* ---- before and after a run */
+
+struct vm_check {
+  vm_frame *f;
+  uint64_t work;
+  uint32_t pc;
+  size_t bytes;
+  ls_list **list; /* copies, NULL where none is needed */
+  ls_val regs[];
+};
+
+static void check_free(vm_context *cx, vm_check *k) {
+  unsigned n = k->f->code->fn->nlists;
+  for (unsigned i = 0; i < n && k->list; i++)
+    ls_list_delete(k->list[i]);
+  ls_mem_free(cx->mem, k->list, sizeof *k->list * n);
+  ls_mem_free(cx->mem, k, k->bytes);
+}
+
+vm_check *vm_check_begin(vm_context *cx) {
+  vm_frame *f = cx->top;
+  const vm_fn *fn = f->code->fn;
+  size_t bytes = sizeof(vm_check) + sizeof(ls_val) * fn->nregs;
+  if (calls(fn))
+    return NULL;
+  vm_check *k = ls_mem_zalloc(cx->mem, bytes);
+  if (k == NULL)
+    return NULL;
+  *k = (vm_check){.f = f, .work = cx->work, .pc = f->pc, .bytes = bytes};
+  memcpy(k->regs, f->regs, sizeof(ls_val) * fn->nregs);
+  bool fine =
+      fn->nlists == 0 || (k->list = ls_mem_zalloc(cx->mem, sizeof *k->list * fn->nlists)) != NULL;
+  for (unsigned i = 0; fine && i < fn->nlists; i++) {
+    const ls_list *l = f->lists->list[i];
+    if (may_change(fn, i, l))
+      fine = (k->list[i] = copy_list(cx, l)) != NULL;
+  }
+  if (fine)
+    return k;
+  check_free(cx, k);
+  return NULL;
+}
+
+/* The frame's lists and their copies change places. */
+static void exchange(vm_check *k) {
+  for (unsigned i = 0; i < k->f->code->fn->nlists; i++)
+    if (k->list[i]) {
+      ls_list *l = k->f->lists->list[i];
+      k->f->lists->list[i] = k->list[i];
+      k->list[i] = l;
+    }
+}
+
+static bool same_lists(const vm_check *k) {
+  for (unsigned i = 0; i < k->f->code->fn->nlists; i++)
+    if (k->list[i] && ls_list_digest(k->list[i], 1) != ls_list_digest(k->f->lists->list[i], 1))
+      return false;
+  return true;
+}
+
+static bool same_value(ls_val x, ls_val y) { return x.u == y.u || (x.r != x.r && y.r != y.r); }
+
+static const char *compare(const vm_check *k, const vm_jit_exit *x, const ls_val *after) {
+  for (uint32_t i = 0; i < x->nslots; i++)
+    if (!same_value(after[x->slots[i]], k->f->regs[x->slots[i]]))
+      return "a register";
+  return same_lists(k) ? NULL : "a list";
+}
+
+/* Runs from the region's entry to its exit by `step`. */
+static const char *replay(vm_context *cx, const vm_check *k, uint64_t work, uint32_t pc) {
+  vm_frame *f = k->f;
+  const char *wrong = NULL;
+  f->pc = k->pc;
+  cx->work = k->work;
+  while (wrong == NULL && !(f->pc == pc && cx->work == work)) {
+    if (cx->work > work || vm_step(cx) != VM_FINE || cx->top != f)
+      wrong = "the way";
+  }
+  f->back = false;
+  return wrong;
+}
+
+const char *vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x) {
+  vm_frame *f = k->f;
+  unsigned nregs = f->code->fn->nregs;
+  uint64_t work = cx->work;
+  size_t bytes = sizeof(ls_val) * nregs;
+  ls_val *after = x->reason == VM_JIT_EXIT_RAISED ? NULL : ls_mem_alloc(cx->mem, bytes + 1);
+  const char *wrong = NULL;
+  if (after) {
+    memcpy(after, f->regs, bytes);
+    memcpy(f->regs, k->regs, bytes);
+    exchange(k);
+    wrong = replay(cx, k, work, x->pc);
+    if (wrong == NULL)
+      wrong = compare(k, x, after);
+    exchange(k);
+    memcpy(f->regs, after, bytes);
+    f->pc = x->pc;
+    cx->work = work;
+    ls_mem_free(cx->mem, after, bytes + 1);
+  }
+  check_free(cx, k);
+  return wrong;
+}
