@@ -111,7 +111,7 @@ static void *reader(void *user) {
 START_TEST(readers_on_threads) {
   host_world w;
   pure_error e = {0};
-  exchange x = {0};
+  exchange x = {NULL, 0, 0, 0};
   pthread_t threads[READERS];
   host_open(&w, pairs_program);
   for (int i = 0; i < READERS; i++)

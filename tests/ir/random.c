@@ -23,7 +23,7 @@ static void compare(uint64_t seed, unsigned level, machine_counts *n) {
                                 .seed = seed + 5,
                                 .skip = (unsigned)(seed % 5),
                                 .careful = seed % 7 == 0,
-                                .l2_bytes = seed % 2 ? 64 : 0};
+                                .l2_bytes = seed % 3};
   compare_program(name, text, strlen(text), &o, n);
   free(text);
 }

@@ -276,8 +276,7 @@ START_TEST(writes_make_handles_stale) {
       "put r7, keyed ",
       "erase r7, keyed ",
       "clear keyed ",
-      "mov r12, r7 find r10, keyed "
-      "set r10, r7, keyed.n ",
+      "mov r12, r7 find r10, keyed set r10, r7, keyed.n ",
       "mov r12, r7 mov r13, r8 mov r14, r9 ensure r10, r13, keyed "};
   for (unsigned k = 0; k < sizeof writes / sizeof writes[0]; k++) {
     text_add(&t, "%s%sget r15, r2, keyed.n ret", found, writes[k]);
