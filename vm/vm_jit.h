@@ -42,7 +42,7 @@ typedef enum {
 enum { VM_JIT_PERF_MAP = 1, VM_JIT_PERF_DUMP = 2 };
 
 typedef struct {
-  uint32_t perf;       /* VM_JIT_PERF_ bits: what is written for perf */
+  uint32_t perf; /* VM_JIT_PERF_ bits: what is written for perf */
   /* Byte offsets. */
   uint32_t frame_pc, frame_lists, frame_regs;
   uint32_t lists_list; /* first list pointer, in what frame_lists points to */
