@@ -19,29 +19,10 @@
  *              an exit says only where.  Registers not in x.slots are dead there, or already in
  *              the frame.
  *
+ * docs/ir.md has an example, the text form and the tables.
+ *
  * An exit may lie at the region's own entry (a guard failed).  Then the interpreter executes at
  * least that one instruction itself before the region may be entered again.
- *
- * Example: sum of column 1 of a positional list (flat, u8 u32; `for r in t { n += r.x }`)
- *
- *   b0:                                   entry; the loop's pre-header
- *     v1 = reg:i64 4                      n
- *     v2 = reg:i64 2                      the cursor
- *     v3 = work
- *     guard.shape L0 0x800 exit 0
- *     v4 = count L0
- *     v5 = col L0.1
- *     jump b1
- *   b1: b0 b2
- *     v6 = phi:i64 v2 v10
- *     v7 = phi:i64 v1 v12
- *     v8 = phi:i64 v3 v13
- *     v20 = int 1
- *     v9 = add v8 v20                     costs of LOOP: see exits for the rest
- *     poll v9 exit 0
- *     v11 = ult v6 v4
- *     branch v11 b2 b3
- *   ...
  *
  * Glossary
  *   node      one operation, numbered; its value, if it has one, is used by that number
@@ -61,8 +42,8 @@
  *   LIST   everything of a list
  *   FRAME  registers in the frame: written by a step (its operands, then what it writes)
  *   CX     the context's work, limit and cancel flag
- * Classes, lists and columns never overlap: a function does not name one list twice (ir_build
- * refuses), blocks of memory belong to one list and one column.  The one exception is a list
+ * Classes, lists and columns never overlap: a function does not name one list twice (the verifier
+ * sees to it), blocks of memory belong to one list and one column.  The one exception is a list
  * whose blocks a snapshot shares; nobody writes those in place.
  *
  * Invariants (ir_verify checks them)

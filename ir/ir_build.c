@@ -208,14 +208,6 @@ static void find_writes(ir_builder *b) {
   }
 }
 
-static bool names_twice(const vm_fn *fn) {
-  for (unsigned x = 0; x < fn->nlists; x++)
-    for (unsigned y = 0; y < x; y++)
-      if (fn->lists[x] == fn->lists[y])
-        return true;
-  return false;
-}
-
 /* The entry: what is assumed of the lists that are used before they are made anew. */
 static void begin_region(ir_builder *b) {
   const ir_code *c = &b->code;
@@ -235,7 +227,7 @@ static void begin_region(ir_builder *b) {
     b->vars.at_entry[reg] = value;
   }
   for (unsigned l = 0; l < c->fn->nlists; l++)
-    ir_var_write(&b->vars, 0, ir_var_kill(&b->vars, l), b->vars.anchor);
+    ir_var_kill_list(&b->vars, 0, l, b->vars.anchor);
   for (unsigned l = 0; l < c->fn->nlists; l++) {
     if (b->r->lists[l].facts.trust != IR_GUARDED || !ir_set_has(live, c->fn->nregs + l))
       continue;
@@ -284,10 +276,6 @@ ir_status ir_build(const vm_module *m, unsigned fn, uint32_t pc, const ir_facts 
   ir_builder b = {.facts = facts};
   *out = NULL;
   *refusal = IR_REFUSED_NONE;
-  if (names_twice(&m->fns[fn])) {
-    *refusal = IR_REFUSED_ALIASED;
-    return IR_REFUSED;
-  }
   b.r = ir_region_new(mem);
   if (b.r == NULL)
     return IR_NO_MEMORY;

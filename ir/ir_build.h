@@ -41,6 +41,8 @@ typedef enum {
 typedef struct {
   uint64_t key; /* block << 32 | variable, + 1; 0: free */
   ir_id value;
+  uint32_t kills; /* of a header field: holds while the list has been killed so often in the block;
+                     of ir_var_kill: how often it was */
 } ir_def;
 
 typedef struct {
@@ -74,6 +76,8 @@ void ir_var_write(ir_vars *v, uint32_t block, uint32_t var, ir_id value);
 ir_id ir_var_read(ir_vars *v, uint32_t block, uint32_t var);
 /* All that was known of the list's header is forgotten; it is loaded again after `place`. */
 void ir_var_kill_list(ir_vars *v, uint32_t block, unsigned list, ir_id place);
+/* What is still to be loaded is loaded after `place`. */
+void ir_var_load_after(ir_vars *v, uint32_t block, unsigned list, ir_id place);
 void ir_var_unseal(ir_vars *v, uint32_t block); /* it will get more predecessors */
 void ir_var_seal_all(ir_vars *v);               /* they have come */
 

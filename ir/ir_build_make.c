@@ -177,5 +177,5 @@ void ir_b_assume(ir_builder *b, unsigned list, uint32_t exit) {
     ir_b_guard(b, ir_b_field(b, list, IR_F_DIRECT), exit);
   if (b->writes[list])
     ir_b_guard(b, ir_b_field(b, list, IR_F_WRITABLE), exit);
-  ir_var_write(&b->vars, b->cur, ir_var_kill(&b->vars, list), b->r->blocks[b->cur].last);
+  ir_var_load_after(&b->vars, b->cur, list, b->r->blocks[b->cur].last);
 }

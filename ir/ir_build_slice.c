@@ -1,7 +1,7 @@
 /* ir/ir_build_slice.c - seek, scount: where a slice begins and ends.
  *
- * array with a bucket a value: a bucket, or part of it by a search in the next key column;
- * dense: cells; positional: nothing but the start.  All else out of line.
+ * array with a bucket a value: a bucket, or part of it by a search in the next key column; dense:
+ * cells (seek alone); positional: nothing but the start.  All else out of line.
  */
 #include "ir/ir_build.h"
 
@@ -121,45 +121,22 @@ static bool build_seek(ir_builder *b) {
   return true;
 }
 
-/* dense: one key, there or not; all: the count. */
-static ir_id dense_count(ir_builder *b, const slice *s) {
-  if (s->spec.np == 0)
-    return ir_b_field(b, s->list, IR_F_COUNT);
-  ir_place p = ir_place_dense(b, s->list, bound_reg(b, s, 0));
-  uint32_t in = ir_b_block(b, false), both = ir_b_block(b, false);
-  ir_end_branch(b->r, b->cur, p.inside, in, both);
-  b->cur = in;
-  ir_id bit = ir_b1(b, IR_OP_BTOI, ir_b_bit(b, s->list, p.at));
-  ir_end_jump(b->r, b->cur, both);
-  bool in_first = b->r->blocks[both].preds[0] == in;
-  ir_id zero = ir_int(b->r, 0), args[2] = {in_first ? bit : zero, in_first ? zero : bit};
-  b->cur = both;
-  ir_id phi = ir_node_new(b->r, IR_OP_PHI, IR_I64, 2, args);
-  ir_node_append(b->r, both, phi);
-  return phi;
-}
-
 static bool build_scount(ir_builder *b) {
   unsigned list = b->ins->c >> 8;
   slice s = {list, vm_spec_read(b->ins->c), b->ins->b};
-  bool bounded = s.spec.lo || s.spec.hi;
   ir_fast f;
-  ir_id n;
-  unsigned layouts =
-      (has_array(b, &s) ? IR_L(LS_ARRAY) : 0u) | (!bounded && has_dense(&s) ? IR_L(LS_DENSE) : 0u);
-  if (!ir_fast_begin(b, &f, list, layouts))
-    return false;
-  if (ir_b_layout(b, list) == LS_ARRAY) {
-    if (b->r->lists[list].facts.trust == IR_CHECKED)
-      ir_fast_need(b, &f, ir_b_field(b, list, IR_F_DIRECT));
-    ends e = array_ends(b, &s);
-    /* A range may be empty the wrong way round. */
-    ir_id some = ir_b2(b, IR_OP_LT, e.next, e.end), diff = ir_b2(b, IR_OP_SUB, e.end, e.next);
-    n = ir_b_select(b, some, diff, ir_int(b->r, 0));
-  } else {
-    n = dense_count(b, &s);
+  if (s.spec.np == 0 && !s.spec.lo && !s.spec.hi) {
+    ir_b_set(b, b->ins->a, ir_b_field(b, list, IR_F_COUNT));
+    return true;
   }
-  ir_b_set(b, b->ins->a, n);
+  if (!ir_fast_begin(b, &f, list, has_array(b, &s) ? IR_L(LS_ARRAY) : 0))
+    return false;
+  if (b->r->lists[list].facts.trust == IR_CHECKED)
+    ir_fast_need(b, &f, ir_b_field(b, list, IR_F_DIRECT));
+  ends e = array_ends(b, &s);
+  /* A range may be empty the wrong way round. */
+  ir_id some = ir_b2(b, IR_OP_LT, e.next, e.end), diff = ir_b2(b, IR_OP_SUB, e.end, e.next);
+  ir_b_set(b, b->ins->a, ir_b_select(b, some, diff, ir_int(b->r, 0)));
   ir_fast_end(b, &f);
   return true;
 }

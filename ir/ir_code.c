@@ -290,6 +290,9 @@ ir_status ir_find_code(ir_region *r, const vm_module *m, unsigned number, uint32
   c->entry = c->block_of[pc];
   find_reached(c, cold, marks + fn->ncode, stack);
   find_region(c, marks + fn->ncode, marks + 2 * (size_t)fn->ncode, fn->code[pc].op == VM_OP_LOOP);
+  bool loop = fn->code[pc].op == VM_OP_LOOP;
+  if (loop && !comes_back(c, c->entry, marks + 2 * (size_t)fn->ncode))
+    return refuse(refusal, IR_REFUSED_EMPTY);
   if ((uint64_t)c->n * (fn->nregs + 1u) > MAX_CELLS || region_size(c) > MAX_REGION)
     return refuse(refusal, IR_REFUSED_SIZE);
   c->live = ir_alloc(r, (size_t)c->n * c->words, sizeof *c->live);

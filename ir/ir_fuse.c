@@ -44,6 +44,7 @@ static bool fold_guard(ir_region *r, uint32_t block) {
       continue;
     uint32_t exit = n->exit;
     ir_block_open(r, block);
+    r->blocks[block].landing = IR_NO_EXIT;
     while (r->blocks[block].last != id)
       ir_node_remove(r, r->blocks[block].last);
     ir_node_remove(r, id);
@@ -74,28 +75,30 @@ static bool is_phi_of(const ir_region *r, ir_id id, uint32_t block) {
   return ir_at(r, id)->op == IR_OP_PHI && ir_at(r, id)->block == block;
 }
 
-/* Whether the block's phis are used by itself and on its edges alone. */
-static bool phis_stay(const ir_region *r, uint32_t block) {
+/* Notes the phis that are used elsewhere than by the branch of their own block and on its edges. */
+static void find_escapes(const ir_region *r, uint8_t *escapes) {
   for (uint32_t e = 0; e < r->nexits; e++) {
     const ir_exit *x = &r->exits[e];
-    if (x->raised)
-      continue;
-    if (is_phi_of(r, x->work, block))
-      return false;
+    escapes[x->work] = 1;
     for (uint32_t s = 0; s < x->nslots; s++)
-      if (is_phi_of(r, x->slots[s].value, block))
-        return false;
+      escapes[x->slots[s].value] = 1;
   }
   for (uint32_t b = 0; b < r->nblocks; b++)
     for (ir_id id = r->blocks[b].first; id; id = ir_at(r, id)->next) {
       const ir_node *n = ir_at(r, id);
       for (unsigned k = 0; k < n->nargs; k++) {
-        if (!is_phi_of(r, n->arg[k], block) || (b == block && n->op == IR_OP_BRANCH))
-          continue;
-        if (n->op != IR_OP_PHI || r->blocks[b].preds[k] != block)
-          return false;
+        uint32_t from = n->op == IR_OP_PHI ? r->blocks[b].preds[k] : b;
+        bool stays = n->op == IR_OP_PHI || n->op == IR_OP_BRANCH;
+        if (!stays || !is_phi_of(r, n->arg[k], from))
+          escapes[n->arg[k]] = 1;
       }
     }
+}
+
+static bool phis_stay(const ir_region *r, uint32_t block, const uint8_t *escapes) {
+  for (ir_id id = r->blocks[block].first; ir_at(r, id)->op == IR_OP_PHI; id = ir_at(r, id)->next)
+    if (escapes[id])
+      return false;
   return true;
 }
 
@@ -113,8 +116,9 @@ static uint32_t pred_index(const ir_block *b, uint32_t pred) {
   return k;
 }
 
-/* Leads the edge pred -> block on to `to`, one of the block's successors (or its only one). */
-static void lead_on(ir_region *r, uint32_t pred, uint32_t block, uint32_t to) {
+/* Leads the edge pred -> block on to `to`, one of the block's successors (or its only one).  Values
+ * that come along are used on an edge that is new to them. */
+static void lead_on(ir_region *r, uint32_t pred, uint32_t block, uint32_t to, uint8_t *escapes) {
   uint32_t here = pred_index(&r->blocks[block], pred), there = pred_index(&r->blocks[to], block);
   for (ir_id id = r->blocks[to].first; id && ir_at(r, id)->op == IR_OP_PHI;
        id = ir_at(r, id)->next) {
@@ -129,6 +133,8 @@ static void lead_on(ir_region *r, uint32_t pred, uint32_t block, uint32_t to) {
       arg[k] = n->arg[k];
     arg[n->nargs++] = value;
     n->arg = arg;
+    if (escapes && !is_phi_of(r, value, pred))
+      escapes[value] = 1;
   }
   for (unsigned s = 0; s < 2; s++)
     if (r->blocks[pred].succ[s] == block)
@@ -137,12 +143,12 @@ static void lead_on(ir_region *r, uint32_t pred, uint32_t block, uint32_t to) {
   ir_block_drop_pred(r, block, pred);
 }
 
-static bool thread_block(ir_region *r, const ir_cfg *c, uint32_t block) {
+static bool thread_block(ir_region *r, const ir_cfg *c, uint32_t block, uint8_t *escapes) {
   ir_id phi;
   uint32_t l = c->loop[block];
   if (l != IR_NO_LOOP && c->loops[l].header == block)
     return false;
-  if (!only_branches(r, block, &phi) || !phis_stay(r, block))
+  if (!only_branches(r, block, &phi) || !phis_stay(r, block, escapes))
     return false;
   bool changed = false;
   for (uint32_t p = r->blocks[block].npreds; p-- > 0;) {
@@ -153,9 +159,22 @@ static bool thread_block(ir_region *r, const ir_cfg *c, uint32_t block) {
     uint32_t to = r->blocks[block].succ[value->imm == 0];
     if (has_edge(r, pred, to) || to == block)
       continue;
-    lead_on(r, pred, block, to);
+    lead_on(r, pred, block, to, escapes);
     changed = true;
   }
+  return changed;
+}
+
+static bool thread_all(ir_region *r) {
+  ir_cfg c;
+  bool changed = false;
+  uint8_t *escapes = ir_alloc(r, r->nnodes, 1);
+  if (escapes == NULL || !ir_find_cfg(r, &c))
+    return false;
+  find_escapes(r, escapes);
+  for (uint32_t i = 0; i < c.n; i++)
+    if (thread_block(r, &c, c.order[i], escapes))
+      changed = true;
   return changed;
 }
 
@@ -174,7 +193,7 @@ static bool skip_block(ir_region *r, uint32_t block) {
     uint32_t pred = r->blocks[block].preds[p];
     if (has_edge(r, pred, to) || r->blocks[pred].succ[0] == r->blocks[pred].succ[1])
       continue;
-    lead_on(r, pred, block, to);
+    lead_on(r, pred, block, to, NULL);
     changed = true;
   }
   return changed;
@@ -240,16 +259,13 @@ static bool tidy(ir_region *r) {
 }
 
 void ir_opt_fuse(ir_region *r) {
-  ir_cfg c;
   bool changed = true;
   while (changed && !r->failed) {
     changed = tidy(r);
-    if (!ir_find_cfg(r, &c))
-      return;
-    for (uint32_t i = 0; i < c.n && !changed; i++)
-      changed = thread_block(r, &c, c.order[i]);
-    if (changed)
+    if (thread_all(r)) {
       ir_blocks_sweep(r);
+      changed = true;
+    }
   }
   ir_opt_phi(r);
 }

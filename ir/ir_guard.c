@@ -24,8 +24,10 @@ typedef struct {
   ir_cfg cfg;
   ir_memory mem;
   fact *facts;
-  uint32_t nfacts, cap;
-  uint32_t head[256];
+  uint32_t nfacts, cap, mask;
+  uint32_t *head;    /* of the facts' chains; + 1 */
+  ir_id *shape;      /* by list: the last guard of its shape */
+  ir_id *shape_next; /* by node: the one before */
 } guards;
 
 static condition condition_of(const ir_region *r, ir_id id) {
@@ -53,9 +55,9 @@ static condition condition_of(const ir_region *r, ir_id id) {
   }
 }
 
-static uint32_t chain_of(const condition *c) {
+static uint32_t chain_of(const guards *g, const condition *c) {
   uint32_t low = c->x < c->y ? c->x : c->y, high = c->x < c->y ? c->y : c->x;
-  return (low * 31 + high * 7 + c->op) & 255;
+  return ((low * 31 + high * 7 + c->op) * UINT32_C(2654435761)) >> 7 & g->mask;
 }
 
 static bool same_condition(const condition *a, const condition *b) {
@@ -70,7 +72,7 @@ static void learn(guards *g, ir_id cond, bool truth, uint32_t block) {
   if (g->nfacts == g->cap || ir_is_const(ir_at(g->r, cond)))
     return;
   condition c = condition_of(g->r, cond);
-  uint32_t *head = &g->head[chain_of(&c)];
+  uint32_t *head = &g->head[chain_of(g, &c)];
   c.negated ^= !truth;
   g->facts[g->nfacts] = (fact){c, block, *head};
   *head = ++g->nfacts;
@@ -79,7 +81,7 @@ static void learn(guards *g, ir_id cond, bool truth, uint32_t block) {
 /* 1: true at the present point of the block, 0: false, -1: not known. */
 static int known(const guards *g, ir_id cond, uint32_t block) {
   condition c = condition_of(g->r, cond);
-  for (uint32_t at = g->head[chain_of(&c)]; at; at = g->facts[at - 1].next) {
+  for (uint32_t at = g->head[chain_of(g, &c)]; at; at = g->facts[at - 1].next) {
     const fact *f = &g->facts[at - 1];
     if (same_condition(&f->c, &c) && ir_dominates(&g->cfg, f->block, block))
       return f->c.negated == c.negated;
@@ -100,17 +102,15 @@ static void settle_args(guards *g, ir_node *n) {
   }
 }
 
-static bool is_shape_known(const guards *g, ir_id id) {
+/* Whether an equal guard before it saw the same header; else it is noted itself. */
+static bool is_shape_known(guards *g, ir_id id) {
   const ir_node *n = ir_at(g->r, id);
-  for (uint32_t i = 0; i < g->cfg.n && g->cfg.place[n->block] >= i; i++) {
-    uint32_t b = g->cfg.order[i];
-    if (!ir_dominates(&g->cfg, b, n->block))
-      continue;
-    for (ir_id at = g->r->blocks[b].first; at && at != id; at = ir_at(g->r, at)->next)
-      if (ir_at(g->r, at)->op == IR_OP_GSHAPE && ir_same(ir_at(g->r, at), n) &&
-          g->mem.version[at] == g->mem.version[id])
-        return true;
-  }
+  for (ir_id at = g->shape[n->list]; at; at = g->shape_next[at])
+    if (ir_same(ir_at(g->r, at), n) && g->mem.version[at] == g->mem.version[id] &&
+        ir_dominates(&g->cfg, ir_at(g->r, at)->block, n->block))
+      return true;
+  g->shape_next[id] = g->shape[n->list];
+  g->shape[n->list] = id;
   return false;
 }
 
@@ -149,8 +149,13 @@ static void settle_phis(guards *g) {
 }
 
 void ir_opt_guard(ir_region *r) {
-  guards g = {.r = r, .cap = r->nnodes + r->nblocks};
+  guards g = {.r = r, .cap = r->nnodes + r->nblocks, .mask = 63};
+  while (g.mask < r->nblocks)
+    g.mask = g.mask * 2 + 1;
   g.facts = ir_alloc(r, g.cap, sizeof *g.facts);
+  g.head = ir_alloc(r, (size_t)g.mask + 1, sizeof *g.head);
+  g.shape = ir_alloc(r, r->nlists, sizeof *g.shape);
+  g.shape_next = ir_alloc(r, r->nnodes, sizeof *g.shape_next);
   if (r->failed || !ir_find_cfg(r, &g.cfg) || !ir_find_memory(r, &g.cfg, &g.mem))
     return;
   for (uint32_t i = 0; i < g.cfg.n; i++)

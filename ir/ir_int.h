@@ -48,8 +48,6 @@ void ir_node_append(ir_region *r, uint32_t block, ir_id id);
 void ir_node_prepend(ir_region *r, uint32_t block, ir_id id); /* first of all: phis */
 void ir_node_put_before(ir_region *r, ir_id place, ir_id id);
 void ir_node_put_after(ir_region *r, ir_id place, ir_id id);
-/* Where a node that is no phi goes to be the first that is none. */
-void ir_node_put_first(ir_region *r, uint32_t block, ir_id id);
 void ir_node_take(ir_region *r, ir_id id);   /* out of its block, to be put elsewhere */
 void ir_node_remove(ir_region *r, ir_id id); /* for good */
 
@@ -57,7 +55,6 @@ void ir_node_remove(ir_region *r, ir_id id); /* for good */
 ir_id ir_int(ir_region *r, int64_t value);
 ir_id ir_real(ir_region *r, uint64_t bits);
 ir_id ir_bool(ir_region *r, bool value);
-ir_id ir_zero(ir_region *r, ir_type type); /* not IR_PTR */
 static inline bool ir_is_const(const ir_node *n) {
   return n->op == IR_OP_INT || n->op == IR_OP_REAL || n->op == IR_OP_BOOL;
 }
@@ -79,8 +76,6 @@ void ir_end_branch(ir_region *r, uint32_t block, ir_id cond, uint32_t yes, uint3
 void ir_end_leave(ir_region *r, uint32_t block, uint32_t exit);
 /* Takes the terminator out, with its edges. */
 void ir_block_open(ir_region *r, uint32_t block);
-/* A new block on the edge; phis keep their arguments. */
-uint32_t ir_edge_split(ir_region *r, uint32_t from, unsigned succ);
 /* What comes after a node becomes a block of its own, which is returned; the first is open. */
 uint32_t ir_block_split(ir_region *r, ir_id after);
 /* Empties and removes blocks that cannot be reached. */

@@ -42,6 +42,7 @@ typedef struct {
 typedef struct {
   uint32_t loop;
   ir_id load, phi, bound;
+  bool in_order; /* slices, one after another */
   target targets[MAX_TARGETS];
   unsigned ntargets;
 } stream;
@@ -202,6 +203,39 @@ static void find_targets(const prefetcher *p, stream *s) {
   }
 }
 
+/* The value that a phi joins with 0: a slice's start where there may be no bucket. */
+static ir_id or_zero(const prefetcher *p, ir_id id) {
+  const ir_node *n = ir_at(p->r, id);
+  if (n->op != IR_OP_PHI || n->nargs != 2)
+    return id;
+  if (ir_is_int(p->r, n->arg[0], 0))
+    return n->arg[1];
+  return ir_is_int(p->r, n->arg[1], 0) ? n->arg[0] : id;
+}
+
+/* Where the position starts when the loop is entered. */
+static ir_id start_of(const prefetcher *p, ir_id phi, uint32_t loop) {
+  const ir_node *n = ir_at(p->r, phi);
+  ir_id start = 0;
+  for (unsigned k = 0; k < n->nargs; k++)
+    if (!ir_in_loop(&p->cfg, p->r->blocks[n->block].preds[k], loop))
+      start = start ? phi : n->arg[k];
+  return start;
+}
+
+/* Whether the loop walks the slices of its list one after another: the bucket that it starts with
+ * is counted up by the loop around it. */
+static bool is_in_order(const prefetcher *p, const stream *s) {
+  uint32_t outer = p->cfg.loops[s->loop].parent;
+  const ir_node *start = ir_at(p->r, or_zero(p, start_of(p, s->phi, s->loop)));
+  if (outer == IR_NO_LOOP || start->op != IR_OP_DIRAT || start->list != ir_at(p->r, s->load)->list)
+    return false;
+  const ir_node *bucket = ir_at(p->r, start->arg[1]);
+  bool shifted = bucket->op == IR_OP_ADD || bucket->op == IR_OP_ADDN || bucket->op == IR_OP_SUB ||
+                 bucket->op == IR_OP_SUBN;
+  return is_position(p, shifted ? bucket->arg[0] : start->arg[1], outer);
+}
+
 static void find_stream(prefetcher *p, ir_id id) {
   const ir_node *n = ir_at(p->r, id);
   uint32_t loop = p->cfg.loop[n->block];
@@ -215,6 +249,7 @@ static void find_stream(prefetcher *p, ir_id id) {
     s.bound = find_bound(p, s.phi, n->block);
   if (s.bound == 0)
     return;
+  s.in_order = is_in_order(p, &s);
   find_targets(p, &s);
   if (s.ntargets)
     p->streams[p->nstreams++] = s;
@@ -323,32 +358,50 @@ static ir_id entry_field(prefetcher *p, ir_op op, unsigned list) {
   return id;
 }
 
+/* Whether the list is the same all over the region. */
+static bool is_never_killed(const ir_region *r, unsigned list) {
+  for (uint32_t s = 0; s < r->nsteps; s++)
+    if (r->steps[s].kills[list / 64] >> (list % 64) & 1)
+      return false;
+  return true;
+}
+
+/* Slices in order: up to the list's count instead of the slice's end. */
+static void widen_bound(prefetcher *p, stream *s) {
+  unsigned list = ir_at(p->r, s->load)->list;
+  bool wide = s->in_order && is_never_killed(p->r, list);
+  ir_id count = wide ? entry_field(p, IR_OP_COUNT, list) : 0;
+  if (count)
+    s->bound = count;
+}
+
 static ir_id larger(prefetcher *p, ir_id size, uint64_t than) {
   return size ? make2(p, IR_OP_ULT, ir_int(p->r, (int64_t)than), size) : 0;
 }
 
-/* Whether what the target touches is larger than it should be; made at the end
- * of block 0. */
+static unsigned width_of(const prefetcher *p, ir_id cell) {
+  const ir_node *n = ir_at(p->r, cell);
+  return n->op == IR_OP_CELLF ? 3 : n->width;
+}
+
+/* Whether what the target touches is larger than it should be; made at the end of block 0. */
 static ir_id test_size(prefetcher *p, const target *t) {
-  const ir_node *n = ir_at(p->r, t->access);
-  uint64_t l2 = p->r->l2_bytes << (t->kind == TARGET_SLICES ? 0 : CELLS_SHIFT);
-  bool flat = ls_shape_layout(p->r->lists[n->list].facts.shape) == LS_FLAT;
-  unsigned width = n->op == IR_OP_CELLF ? 3 : n->width;
-  switch (t->kind) {
-  case TARGET_BITS:
-    return larger(p, entry_field(p, IR_OP_CAP, n->list), l2 * 8);
-  case TARGET_CELLS:
-    return larger(p, entry_field(p, flat ? IR_OP_COUNT : IR_OP_CAP, n->list), l2 >> width);
-  default:
-    return larger(p, entry_field(p, IR_OP_COUNT, n->list), l2 >> 2);
-  }
+  unsigned list = ir_at(p->r, t->access)->list;
+  uint64_t l1 = p->r->l2_bytes, l2 = l1 << CELLS_SHIFT;
+  bool flat = ls_shape_layout(p->r->lists[list].facts.shape) == LS_FLAT;
+  ir_op size = flat || t->kind == TARGET_SLICES ? IR_OP_COUNT : IR_OP_CAP;
+  ir_id field = entry_field(p, size, list);
+  if (t->kind == TARGET_BITS)
+    return larger(p, field, l2 * 8);
+  if (t->kind == TARGET_CELLS)
+    return larger(p, field, l2 >> width_of(p, t->access));
+  return larger(p, field, l1 >> (t->nrows ? width_of(p, t->rows[0]) : 2));
 }
 
 /* True: every target has a test, and *any says whether one of them holds. */
 static bool test_sizes(prefetcher *p, ir_id *any) {
   bool all = true;
   *any = 0;
-  p->block = 0;
   for (unsigned s = 0; s < p->nstreams; s++)
     for (unsigned k = 0; k < p->streams[s].ntargets; k++) {
       target *t = &p->streams[s].targets[k];
@@ -367,12 +420,15 @@ static void choose(prefetcher *p) {
   ir_block *entry = &r->blocks[0];
   uint32_t first = entry->succ[0];
   ir_id any;
-  if (r->l2_bytes == 0 || ir_at(r, entry->last)->op != IR_OP_JUMP)
+  if (ir_at(r, entry->last)->op != IR_OP_JUMP)
     return;
   p->pc = entry->pc;
   uint32_t landing = entry->landing;
   ir_node_remove(r, entry->last); /* the edge stays until the end */
-  bool all = test_sizes(p, &any);
+  p->block = 0;
+  for (unsigned k = 0; k < p->nstreams; k++)
+    widen_bound(p, &p->streams[k]);
+  bool all = r->l2_bytes && test_sizes(p, &any);
   uint32_t copy = all ? ir_copy_blocks(r, first) : 0;
   entry = &r->blocks[0];
   entry->landing = landing;

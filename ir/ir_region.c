@@ -199,16 +199,6 @@ void ir_node_prepend(ir_region *r, uint32_t block, ir_id id) {
     ir_node_append(r, block, id);
 }
 
-void ir_node_put_first(ir_region *r, uint32_t block, ir_id id) {
-  ir_id at = r->blocks[block].first;
-  while (at && ir_at(r, at)->op == IR_OP_PHI)
-    at = ir_at(r, at)->next;
-  if (at)
-    ir_node_put_before(r, at, id);
-  else
-    ir_node_append(r, block, id);
-}
-
 void ir_node_take(ir_region *r, ir_id id) {
   ir_node *n = ir_at(r, id);
   ir_block *b = &r->blocks[n->block];
@@ -282,10 +272,6 @@ ir_id ir_int(ir_region *r, int64_t value) { return const_node(r, IR_OP_INT, valu
 ir_id ir_real(ir_region *r, uint64_t bits) { return const_node(r, IR_OP_REAL, (int64_t)bits); }
 ir_id ir_bool(ir_region *r, bool value) { return const_node(r, IR_OP_BOOL, value); }
 
-ir_id ir_zero(ir_region *r, ir_type type) {
-  return type == IR_F64 ? ir_real(r, 0) : type == IR_B1 ? ir_bool(r, false) : ir_int(r, 0);
-}
-
 /* ---- blocks and edges */
 
 uint32_t ir_block_new(ir_region *r) {
@@ -355,25 +341,6 @@ void ir_block_open(ir_region *r, uint32_t block) {
     ir_block_drop_pred(r, b->succ[s], block);
   ir_node_remove(r, b->last);
   b->succ[0] = b->succ[1] = IR_NO_BLOCK;
-}
-
-uint32_t ir_edge_split(ir_region *r, uint32_t from, unsigned succ) {
-  uint32_t to = r->blocks[from].succ[succ], mid = ir_block_new(r);
-  if (mid == 0)
-    return 0;
-  r->blocks[from].succ[succ] = mid;
-  ir_block_add_pred(r, mid, from);
-  ir_node_append(r, mid, ir_node_new(r, IR_OP_JUMP, IR_NONE, 0, NULL));
-  r->blocks[mid].succ[0] = to;
-  r->blocks[mid].cold = r->blocks[from].cold || r->blocks[to].cold;
-  ir_block *b = &r->blocks[to];
-  for (uint32_t i = 0; i < b->npreds; i++) {
-    if (b->preds[i] != from)
-      continue;
-    b->preds[i] = mid; /* which of two equal edges does not matter: phis agree or are split */
-    break;
-  }
-  return mid;
 }
 
 uint32_t ir_block_split(ir_region *r, ir_id after) {

@@ -31,39 +31,55 @@ static bool defs_grow(ir_vars *v) {
   return true;
 }
 
-void ir_var_write(ir_vars *v, uint32_t block, uint32_t var, ir_id value) {
+static bool is_field(const ir_vars *v, uint32_t var) { return var >= ir_var_field(v, 0, 0); }
+
+static uint32_t kill_of_field(const ir_vars *v, uint32_t var) {
+  return ir_var_kill(v, (var - ir_var_field(v, 0, 0)) / IR_NFIELDS);
+}
+
+/* NULL: there is none. */
+static const ir_def *find_def(const ir_vars *v, uint32_t block, uint32_t var) {
+  if (v->defs_cap == 0)
+    return NULL;
+  const ir_def *d = &v->defs[def_slot(v->defs, v->defs_cap, def_key(block, var))];
+  return d->key ? d : NULL;
+}
+
+static uint32_t kills_in(const ir_vars *v, uint32_t block, uint32_t var) {
+  const ir_def *d = is_field(v, var) ? find_def(v, block, kill_of_field(v, var)) : NULL;
+  return d ? d->kills : 0;
+}
+
+static void write_def(ir_vars *v, uint32_t block, uint32_t var, ir_id value, uint32_t kills) {
   if (v->ndefs * 2 >= v->defs_cap && !defs_grow(v))
     return;
   uint64_t key = def_key(block, var);
   ir_def *d = &v->defs[def_slot(v->defs, v->defs_cap, key)];
   v->ndefs += d->key == 0;
-  *d = (ir_def){key, value};
+  *d = (ir_def){key, value, kills};
+}
+
+void ir_var_write(ir_vars *v, uint32_t block, uint32_t var, ir_id value) {
+  write_def(v, block, var, value, kills_in(v, block, var));
 }
 
 /* 0: not known in this block. */
 static ir_id lookup(const ir_vars *v, uint32_t block, uint32_t var) {
-  if (v->defs_cap == 0)
-    return 0;
-  const ir_def *d = &v->defs[def_slot(v->defs, v->defs_cap, def_key(block, var))];
-  return d->key ? d->value : 0;
+  const ir_def *d = find_def(v, block, var);
+  return d && (!is_field(v, var) || d->kills == kills_in(v, block, var)) ? d->value : 0;
 }
 
 void ir_var_kill_list(ir_vars *v, uint32_t block, unsigned list, ir_id place) {
-  uint32_t first = ir_var_field(v, list, 0);
-  for (uint32_t i = 0; i < v->defs_cap; i++) {
-    ir_def *d = &v->defs[i];
-    if (d->key == 0 || (d->key - 1) >> 32 != block)
-      continue;
-    uint32_t var = (uint32_t)(d->key - 1);
-    if (var >= first && var < first + IR_NFIELDS)
-      d->value = 0;
-  }
-  ir_var_write(v, block, ir_var_kill(v, list), place);
+  const ir_def *d = find_def(v, block, ir_var_kill(v, list));
+  write_def(v, block, ir_var_kill(v, list), place, d ? d->kills + 1 : 1);
+}
+
+void ir_var_load_after(ir_vars *v, uint32_t block, unsigned list, ir_id place) {
+  const ir_def *d = find_def(v, block, ir_var_kill(v, list));
+  write_def(v, block, ir_var_kill(v, list), place, d ? d->kills : 1);
 }
 
 /* ---- header fields */
-
-static bool is_field(const ir_vars *v, uint32_t var) { return var >= ir_var_field(v, 0, 0); }
 
 static ir_id load_field(ir_vars *v, uint32_t block, uint32_t var, ir_id place) {
   static const uint8_t ops[] = {IR_OP_SHAPE,    IR_OP_COUNT,  IR_OP_ROOM,   IR_OP_VERSION,
@@ -196,8 +212,7 @@ ir_id ir_var_read(ir_vars *v, uint32_t block, uint32_t var) {
     if (value)
       break;
     if (is_field(v, var)) {
-      unsigned list = (var - ir_var_field(v, 0, 0)) / IR_NFIELDS;
-      ir_id place = lookup(v, at, ir_var_kill(v, list));
+      ir_id place = lookup(v, at, kill_of_field(v, var));
       if (place)
         value = load_field(v, at, var, place);
     }

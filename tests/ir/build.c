@@ -126,6 +126,24 @@ START_TEST(refused) {
 }
 END_TEST
 
+START_TEST(never_round) {
+  ls_mem *mem = ls_mem_new(NULL);
+  ir_region *r;
+  ir_refusal why;
+  vm_module *m = assemble(mem, "never_round",
+                          "query q(n: int): int {\n"
+                          "  regs 2 loops 1\n"
+                          "  loop 0\n"
+                          "  iaddk r1, r0, 1\n"
+                          "  retv r1\n"
+                          "}\n");
+  ck_assert_int_eq(ir_build(m, 0, 0, NULL, mem, &r, &why), IR_REFUSED);
+  ck_assert_str_eq(ir_refusal_name(why), "empty");
+  vm_module_release(m);
+  ls_mem_delete(mem);
+}
+END_TEST
+
 /* Thousands of instructions in one loop are left to the interpreter. */
 START_TEST(too_large) {
   ls_mem *mem = ls_mem_new(NULL);
@@ -151,6 +169,7 @@ int main(void) {
   TCase *t = tcase_create("build");
   tcase_add_test(t, texts);
   tcase_add_test(t, refused);
+  tcase_add_test(t, never_round);
   tcase_add_test(t, too_large);
   suite_add_tcase(s, t);
   SRunner *r = srunner_create(s);

@@ -1,6 +1,7 @@
 /* The text form: what is refused, with its line; that printing and parsing are each other's
  * opposite is shown with every pass and every build. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,28 @@ START_TEST(printed) {
 }
 END_TEST
 
+/* The example in docs/ir.md is a region, and printed as it stands there. */
+START_TEST(documented) {
+  const char *src = getenv("SRC");
+  char path[4096];
+  snprintf(path, sizeof path, "%s/docs/ir.md", src ? src : ".");
+  ls_mem *mem = ls_mem_new(NULL);
+  char *page = text_file(path), *from = strstr(page, "```\nregion "), *to;
+  ck_assert_ptr_nonnull(from);
+  from += 4;
+  to = strstr(from, "```");
+  ck_assert_ptr_nonnull(to);
+  ir_region *r = text_region(mem, path, from, (size_t)(to - from));
+  char *got = text_of(r);
+  *to = 0;
+  ck_assert_str_eq(got, from);
+  free(got);
+  free(page);
+  ir_region_delete(r);
+  ls_mem_delete(mem);
+}
+END_TEST
+
 static bool stop(void *user, const char *bytes, size_t len) {
   (void)bytes;
   return (*(size_t *)user += len) < 40;
@@ -127,6 +150,7 @@ int main(void) {
   TCase *t = tcase_create("text");
   tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof bad[0]));
   tcase_add_test(t, printed);
+  tcase_add_test(t, documented);
   tcase_add_test(t, stopped);
   suite_add_tcase(s, t);
   SRunner *r = srunner_create(s);

@@ -22,11 +22,12 @@ static const list lists[] = {
     {"s", true, true, 1, 3, {"k", "v", "z"}, {T_INT, T_INT, T_BOOL}},
     {"e", true, true, 2, 3, {"a", "b", "w"}, {T_INT, T_INT, T_REAL}},
     {"p", true, false, 0, 3, {"x", "y", "z"}, {T_INT, T_INT, T_BOOL}},
+    {"t", true, true, 3, 4, {"a", "b", "c", "r"}, {T_INT, T_INT, T_INT, T_REAL}},
     {"d", false, true, 1, 3, {"k", "v", "r"}, {T_INT, T_INT, T_REAL}},
     {"h", false, true, 2, 3, {"a", "b", "n"}, {T_INT, T_INT, T_INT}},
     {"f", false, false, 0, 2, {"x", "r"}, {T_INT, T_REAL}},
 };
-#define NLISTS 6
+#define NLISTS 7
 
 typedef struct {
   char name[12];
@@ -75,6 +76,7 @@ static void line(maker *m) { put(m, "\n%*s", (int)m->indent * 2, ""); }
 /* ---- expressions */
 
 static void expr(maker *m, type t, unsigned depth);
+static void bounds(maker *m, const list *l);
 
 static void number(maker *m) {
   static const char *const odd[] = {"255",        "256",
@@ -153,8 +155,8 @@ static void int_expr(maker *m, unsigned depth) {
   case 1:
     l = some_list(m, true);
     put(m, "count(%s[", l->name);
-    keys(m, 1, depth - 1);
-    put(m, l->nkeys == 1 || chance(m, 2) ? "..])" : "])");
+    bounds(m, l);
+    put(m, "])");
     return;
   case 2:
     put(m, "%s(", chance(m, 2) ? "min" : "max");
@@ -347,12 +349,10 @@ static void stmt_remove(maker *m) {
   } else if (!l->keyed || chance(m, 6) == 0) {
     put(m, "clear %s", l->name);
   } else {
-    put(m, "if (");
-    unsigned first = (unsigned)chance(m, 24), second = (unsigned)chance(m, 24);
-    put(m, l->nkeys == 1 ? "%u" : "%u, %u", first, second);
-    put(m, ") in %s { delete %s[", l->name, l->name);
-    put(m, l->nkeys == 1 ? "%u" : "%u, %u", first, second);
-    put(m, "] }");
+    char key[60] = "";
+    for (unsigned k = 0; k < l->nkeys; k++)
+      sprintf(key + strlen(key), k ? ", %u" : "%u", (unsigned)chance(m, 24));
+    put(m, "if (%s) in %s { delete %s[%s] }", key, l->name, l->name, key);
   }
 }
 
@@ -425,21 +425,29 @@ static void stmt_if_let(maker *m) {
   m->nrows--;
 }
 
+/* Some key columns, and perhaps a range on the next. */
+static void bounds(maker *m, const list *l) {
+  unsigned n = (unsigned)chance(m, l->nkeys), k;
+  for (k = 0; k < n; k++) {
+    if (k)
+      put(m, ", ");
+    near_key(m);
+  }
+  if (n && chance(m, 2))
+    return;
+  if (k)
+    put(m, ", ");
+  if (chance(m, 3))
+    put(m, "%d", (int)chance(m, 12));
+  put(m, "..%d", (int)chance(m, 40));
+}
+
 static void slice(maker *m, const list *l) {
   put(m, "%s", l->name);
   if (!l->keyed || chance(m, 3) == 0)
     return;
   put(m, "[");
-  if (l->nkeys == 2)
-    near_key(m);
-  if (l->nkeys == 1 || chance(m, 3) == 0) {
-    if (l->nkeys == 2)
-      put(m, ", ");
-    if (chance(m, 3))
-      put(m, "%d", (int)chance(m, 12));
-    put(m, "..");
-    put(m, "%d", (int)chance(m, 40));
-  }
+  bounds(m, l);
   put(m, "]");
 }
 
@@ -583,7 +591,8 @@ char *random_source(uint64_t seed) {
     chance(&m, 2);
   put(&m, "list s (k: int, v: int, z: bool) key k\n"
           "list e (a: int, b: int, w: real) key (a, b)\n"
-          "list p (x: int, y: int, z: bool)\n\n");
+          "list p (x: int, y: int, z: bool)\n"
+          "list t (a: int, b: int, c: int, r: real) key (a, b, c)\n\n");
   function(&m, "fn", "ask", false, true);
   function(&m, "fn", "change", true, true);
   function(&m, "query", "question", false, false);
