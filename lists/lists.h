@@ -272,6 +272,16 @@ static inline bool ls_dense_has(const ls_list *l, int64_t key) {
   return at < l->u.dense.cap && (l->u.dense.present[at >> 6] >> (at & 63)) & 1;
 }
 
+/* The hash of a key: from the seed on, mixed with each of its values.  A row's slot in a hash
+ * list's table is the first free one from hash & mask on, at that time. */
+#define LS_HASH_SEED UINT64_C(0x2545f4914f6cdd1d)
+#define LS_HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+static inline uint64_t ls_hash_mix(uint64_t h, uint64_t v) {
+  __extension__ typedef unsigned __int128 ls_wide;
+  ls_wide p = (ls_wide)(h ^ v) * LS_HASH_FACTOR;
+  return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
 /* The value of column c of the row at h.  h must be valid. */
 static inline ls_val ls_list_get(const ls_list *l, ls_row h, unsigned c) {
   ls_val v;

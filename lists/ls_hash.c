@@ -16,23 +16,17 @@
 
 #define HASH_MIN 32u /* rows; the table has twice as many slots */
 
-static uint64_t mix(uint64_t h, uint64_t v) {
-  __extension__ typedef unsigned __int128 wide;
-  wide p = (wide)(h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
 static uint64_t hash_key(const ls_val *key, unsigned n) {
-  uint64_t h = UINT64_C(0x2545f4914f6cdd1d);
+  uint64_t h = LS_HASH_SEED;
   for (unsigned c = 0; c < n; c++)
-    h = mix(h, key[c].u);
+    h = ls_hash_mix(h, key[c].u);
   return h;
 }
 
 static uint64_t hash_row(const ls_list *l, uint64_t row) {
-  uint64_t h = UINT64_C(0x2545f4914f6cdd1d);
+  uint64_t h = LS_HASH_SEED;
   for (unsigned c = 0; c < l->schema->nkeys; c++)
-    h = mix(h, ls_cell_load(l->col[c], ls_shape_width(l->shape, c), row));
+    h = ls_hash_mix(h, ls_cell_load(l->col[c], ls_shape_width(l->shape, c), row));
   return h;
 }
 

@@ -10,6 +10,8 @@
  * memory. */
 #define MAX_OBJECT_BYTES (UINT64_C(4) << 20)
 
+#define MAX_LINES 512u /* of a region, for perf */
+
 typedef struct {
   vm_jit_code code; /* first: what the core holds */
   vm_jit_engine *engine;
@@ -57,10 +59,16 @@ static void name_region(compile *c) {
   snprintf(c->name, sizeof c->name, "%.64s:%u", c->r->name ? c->r->name : "region", line);
 }
 
+static bool wants_lines(const compile *c) {
+  return c->q->module && (c->e->core->perf & (VM_JIT_PERF_DUMP | VM_JIT_PERF_GDB));
+}
+
 static vm_jit_status lower(compile *c) {
   jit_lower j = {.core = c->e->core, .r = c->r, .stress = c->q->stress, .llvm = c->llvm};
   if (c->q->module)
     j.fn = &c->q->module->fns[c->r->fn];
+  if (wants_lines(c))
+    j.source = c->q->module->source_name;
   j.module = c->module;
   if (!jit_lower_region(&j, c->name))
     return VM_JIT_NO_MEMORY;
@@ -107,7 +115,31 @@ static vm_jit_status make_object(compile *c) {
   return VM_JIT_FAILED;
 }
 
+static size_t compiled_bytes(const vm_jit_code *code) {
+  size_t slots = 0;
+  for (uint32_t i = 0; i < code->nexits; i++)
+    slots += code->exits[i].nslots;
+  return sizeof(compiled) + sizeof(vm_jit_exit) * code->nexits + sizeof(uint16_t) * slots;
+}
+
+/* Linking takes the object; the core wants it for its cache.  No memory: it does without. */
+static void keep_object(compile *c, LLVMMemoryBufferRef object) {
+  size_t bytes = LLVMGetBufferSize(object);
+  uint8_t *copy = ls_mem_alloc(c->e->mem, bytes);
+  if (copy == NULL)
+    return;
+  memcpy(copy, LLVMGetBufferStart(object), bytes);
+  c->out->code.object = copy;
+  c->out->code.object_bytes = bytes;
+}
+
+static void compiled_free(vm_jit_engine *e, compiled *c) {
+  ls_mem_free(e->mem, (uint8_t *)(uintptr_t)c->code.object, c->code.object_bytes);
+  ls_mem_free(e->mem, c, compiled_bytes(&c->code));
+}
+
 static vm_jit_status link_object(compile *c) {
+  jit_line lines[MAX_LINES];
   uint64_t from = now_ns();
   LLVMMemoryBufferRef object = c->object;
   c->object = NULL; /* taken below, or freed */
@@ -117,12 +149,16 @@ static vm_jit_status link_object(compile *c) {
     jit_say(c->why, "too much machine code");
     return VM_JIT_REFUSED;
   }
+  if (c->q->keep_object)
+    keep_object(c, object);
+  unsigned nlines = wants_lines(c) ? jit_debug_lines(object, lines, MAX_LINES) : 0;
   vm_jit_status status = jit_orc_link(c->e->orc, object, c->name, &c->out->linked, c->why);
   if (status != VM_JIT_OK)
     return status;
   c->out->code.enter = (uint32_t(*)(vm_frame *, vm_context *))(uintptr_t)c->out->linked.address;
   c->out->code.link_ns = now_ns() - from;
-  jit_perf_code(c->e->perf, c->name, c->out->linked.address, c->out->code.code_bytes);
+  jit_perf_code(c->e->perf, c->name, c->out->linked.address, c->out->code.code_bytes,
+                wants_lines(c) ? c->q->module->source_name : "", lines, nlines);
   return VM_JIT_OK;
 }
 
@@ -147,13 +183,6 @@ static vm_jit_exit_reason reason_of(ir_reason reason) {
     break;
   }
   return VM_JIT_EXIT_RAISED;
-}
-
-static size_t compiled_bytes(const vm_jit_code *code) {
-  size_t slots = 0;
-  for (uint32_t i = 0; i < code->nexits; i++)
-    slots += code->exits[i].nslots;
-  return sizeof(compiled) + sizeof(vm_jit_exit) * code->nexits + sizeof(uint16_t) * slots;
 }
 
 static size_t bytes_for(const ir_region *r) {
@@ -212,7 +241,7 @@ vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_r
   if (status == VM_JIT_OK)
     *out = &c.out->code;
   else if (c.out)
-    ls_mem_free(e->mem, c.out, compiled_bytes(&c.out->code));
+    compiled_free(e, c.out);
   compile_end(&c);
   return status;
 }
@@ -221,5 +250,5 @@ void jit_drop_code(vm_jit_engine *e, const vm_jit_code *code) {
   /* The core was given a pointer to the first member. */
   compiled *c = (compiled *)(uintptr_t)code;
   jit_orc_unlink(e->orc, &c->linked);
-  ls_mem_free(e->mem, c, compiled_bytes(code));
+  compiled_free(e, c);
 }

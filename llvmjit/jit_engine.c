@@ -8,7 +8,10 @@
  * ORC's linker writes an object into pages that are not executable and makes the code executable
  * and read-only before it runs: no page is ever both.
  */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
 #include <llvm-c/LLJIT.h>
+#include <llvm-c/LLJITUtils.h>
 #include <llvm-c/Orc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -44,6 +47,18 @@ static void hear_report(void *user, LLVMErrorRef error) {
   pthread_mutex_unlock(&o->lock);
 }
 
+/* ORC looks for its own registration function among the symbols that all of the process sees,
+ * where LLVM is not: it was loaded for the plug-in alone. */
+static void tell_gdb(jit_orc *o) {
+  Dl_info llvm;
+  if (dladdr((void *)(uintptr_t)&LLVMOrcCreateLLJIT, &llvm) == 0 ||
+      dlopen(llvm.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) == NULL)
+    return;
+  LLVMErrorRef error = LLVMOrcLLJITEnableDebugSupport(o->jit);
+  if (error)
+    LLVMConsumeError(error); /* code runs all the same */
+}
+
 static bool start(jit_orc *o, char *why) {
   LLVMErrorRef error = LLVMOrcCreateLLJIT(&o->jit, NULL);
   if (error) {
@@ -52,6 +67,8 @@ static bool start(jit_orc *o, char *why) {
   }
   o->session = LLVMOrcLLJITGetExecutionSession(o->jit);
   LLVMOrcExecutionSessionSetErrorReporter(o->session, hear_report, o);
+  if (o->core->perf & VM_JIT_PERF_GDB)
+    tell_gdb(o);
   return true;
 }
 

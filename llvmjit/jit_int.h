@@ -8,6 +8,7 @@
  *   jit_lower*.c    a region as an LLVM function: one function an operation of ir_ops.def
  *   jit_exit.c      leaving: registers, pc and work put in order
  *   jit_alias.c     which accesses never meet, as metadata
+ *   jit_debug.c     source lines
  *   jit_types.c     LLVM types and declarations
  *   jit_passes.c    the pipelines, and machine code as an object file
  *   jit_target.c    machines to compile for: one a compile at a time, kept for the next
@@ -25,6 +26,7 @@
 #define PURE_JIT_INT_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm/Config/llvm-config.h>
@@ -66,7 +68,8 @@ typedef struct {
 
 typedef struct {
   const vm_jit_core *core;
-  const vm_fn *fn; /* NULL: not known (tests) */
+  const vm_fn *fn;    /* NULL: not known (tests) */
+  const char *source; /* file that the lines are of; NULL: none are wanted */
   const ir_region *r;
   bool stress;
   LLVMContextRef llvm;
@@ -90,6 +93,8 @@ typedef struct {
   uint32_t nscopes;
   uint32_t cold_kind, scope_kind, noalias_kind, range_kind, align_kind, invariant_kind;
   LLVMMetadataRef likely, unlikely, always;
+  LLVMDIBuilderRef debug; /* NULL: no source lines */
+  LLVMMetadataRef program;
   bool failed; /* no memory */
 } jit_lower;
 
@@ -99,6 +104,7 @@ bool jit_lower_region(jit_lower *j, const char *name);
 /* jit_types.c */
 void jit_types_init(jit_types *t, LLVMContextRef c);
 LLVMTypeRef jit_type(const jit_lower *j, ir_type type);
+LLVMTypeRef jit_cell_type(const jit_lower *j, unsigned width); /* log2 of its bytes */
 void jit_declare_helpers(jit_lower *j);
 LLVMValueRef jit_call(jit_lower *j, jit_helper which, LLVMValueRef *args, const char *name);
 /* An LLVM intrinsic; types: what it is overloaded on. */
@@ -127,6 +133,17 @@ LLVMBasicBlockRef jit_target(const jit_lower *j, uint32_t from, uint32_t to);
 /* jit_exit.c */
 LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);
 void jit_exits_finish(jit_lower *j);
+
+/* jit_debug.c.  begin: with j->function and j->fn->pos there. */
+void jit_debug_begin(jit_lower *j, const char *source, const char *name);
+void jit_debug_at(jit_lower *j, uint32_t pc); /* what is built next comes from there */
+void jit_debug_end(jit_lower *j);
+typedef struct {
+  uint64_t offset; /* in the function */
+  uint32_t line;
+} jit_line;
+/* Where lines begin in the object's function; how many. */
+unsigned jit_debug_lines(LLVMMemoryBufferRef object, jit_line *out, unsigned most);
 
 /* jit_alias.c */
 bool jit_alias_init(jit_lower *j);
@@ -186,7 +203,9 @@ uint64_t jit_object_code_bytes(LLVMMemoryBufferRef object, const char *name);
 typedef struct jit_perf jit_perf;
 jit_perf *jit_perf_new(ls_mem *mem, unsigned kinds);
 void jit_perf_delete(jit_perf *p); /* NULL is fine, here and below */
-void jit_perf_code(jit_perf *p, const char *name, uint64_t address, uint64_t bytes);
+/* lines: n of them, of a file. */
+void jit_perf_code(jit_perf *p, const char *name, uint64_t address, uint64_t bytes,
+                   const char *file, const jit_line *lines, unsigned n);
 
 /* ---- dumps */
 

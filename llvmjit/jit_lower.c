@@ -180,6 +180,7 @@ static void lower_block(jit_lower *j, uint32_t block) {
     const ir_node *n = ir_at(j->r, id);
     if (id == b->last)
       j->end[block] = LLVMGetInsertBlock(j->b);
+    jit_debug_at(j, n->pc);
     j->value[id] = lower_table[n->op](j, n);
   }
 }
@@ -310,12 +311,15 @@ bool jit_lower_region(jit_lower *j, const char *name) {
   bool ok = begin_blocks(j) && jit_alias_init(j);
   if (ok) {
     LLVMPositionBuilderAtEnd(j->b, j->entry);
+    if (j->source && j->fn && j->fn->pos)
+      jit_debug_begin(j, j->source, name);
     load_lists(j);
     make_keys(j);
     ok = lower_blocks(j) && !j->failed;
     if (ok)
       jit_exits_finish(j);
   }
+  jit_debug_end(j);
   LLVMDisposeBuilder(j->b);
   free_all(j);
   return ok;

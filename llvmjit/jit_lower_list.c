@@ -115,7 +115,7 @@ LLVMValueRef jit_lower_OFFSET(jit_lower *j, const ir_node *n) {
 
 /* ---- cells */
 
-static LLVMTypeRef cell_type(const jit_lower *j, unsigned width) {
+LLVMTypeRef jit_cell_type(const jit_lower *j, unsigned width) {
   return width == 0 ? j->t.i8 : width == 1 ? j->t.i16 : width == 2 ? j->t.i32 : j->t.i64;
 }
 
@@ -125,7 +125,7 @@ static LLVMValueRef cell_address(jit_lower *j, const ir_node *n, LLVMTypeRef typ
 }
 
 LLVMValueRef jit_lower_CELL(jit_lower *j, const ir_node *n) {
-  LLVMTypeRef type = cell_type(j, n->width);
+  LLVMTypeRef type = jit_cell_type(j, n->width);
   LLVMValueRef load = LLVMBuildLoad2(j->b, type, cell_address(j, n, type), "");
   jit_alias_mark(j, load, IR_MEM_CELLS, n->list, n->col);
   return n->width < 3 ? LLVMBuildZExt(j->b, load, j->t.i64, "") : load;
@@ -138,7 +138,7 @@ LLVMValueRef jit_lower_CELLF(jit_lower *j, const ir_node *n) {
 }
 
 LLVMValueRef jit_lower_CELLSET(jit_lower *j, const ir_node *n) {
-  LLVMTypeRef type = cell_type(j, n->width);
+  LLVMTypeRef type = jit_cell_type(j, n->width);
   LLVMValueRef v = jit_arg(j, n, 2);
   if (n->width < 3)
     v = LLVMBuildTrunc(j->b, v, type, "");
@@ -223,7 +223,7 @@ static LLVMValueRef prefetch_index(jit_lower *j, const ir_node *n, LLVMTypeRef t
 }
 
 LLVMValueRef jit_lower_PFCELL(jit_lower *j, const ir_node *n) {
-  return prefetch_index(j, n, cell_type(j, n->width));
+  return prefetch_index(j, n, jit_cell_type(j, n->width));
 }
 LLVMValueRef jit_lower_PFDIR(jit_lower *j, const ir_node *n) {
   return prefetch_index(j, n, j->t.i32);

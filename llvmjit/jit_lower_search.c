@@ -1,10 +1,12 @@
 /* llvmjit/jit_lower_search.c - operations that are small loops: the next bit, sorted cells, and
  * looking a key up out of line. */
+#include <stddef.h>
+
 #include "llvmjit/jit_int.h"
 
 typedef struct {
-  LLVMBasicBlockRef from[4];
-  LLVMValueRef value[4];
+  LLVMBasicBlockRef from[6];
+  LLVMValueRef value[6];
   unsigned n;
 } incoming;
 
@@ -72,10 +74,7 @@ LLVMValueRef jit_lower_NEXTBIT(jit_lower *j, const ir_node *n) {
 }
 
 static LLVMValueRef sorted_cell(jit_lower *j, const ir_node *n, LLVMValueRef at) {
-  LLVMTypeRef type = n->width == 0   ? j->t.i8
-                     : n->width == 1 ? j->t.i16
-                     : n->width == 2 ? j->t.i32
-                                     : j->t.i64;
+  LLVMTypeRef type = jit_cell_type(j, n->width);
   LLVMValueRef address = LLVMBuildInBoundsGEP2(j->b, type, jit_arg(j, n, 0), &at, 1, "");
   LLVMValueRef load = LLVMBuildLoad2(j->b, type, address, "");
   jit_alias_mark(j, load, IR_MEM_CELLS, n->list, n->col);
@@ -113,7 +112,9 @@ LLVMValueRef jit_lower_UPPER(jit_lower *j, const ir_node *n) {
   return lower_search(j, n, LLVMIntSLE);
 }
 
-LLVMValueRef jit_lower_FIND(jit_lower *j, const ir_node *n) {
+/* ---- looking a key up */
+
+static LLVMValueRef find_out_of_line(jit_lower *j, const ir_node *n) {
   for (unsigned k = 0; k < n->nargs; k++) {
     LLVMValueRef v = jit_arg(j, n, k);
     if (ir_at(j->r, n->arg[k])->type == IR_B1)
@@ -124,4 +125,107 @@ LLVMValueRef jit_lower_FIND(jit_lower *j, const ir_node *n) {
   LLVMValueRef row = jit_call(j, JIT_HELPER_FIND, args, "row");
   jit_alias_mark_list(j, row, n->list);
   return row;
+}
+
+/* A hash list in a known shape, whose key columns are compared as ints. */
+static bool is_plain_hash(const jit_lower *j, const ir_node *n) {
+  const ir_list *l = &j->r->lists[n->list];
+  if (l->facts.trust == IR_ANY || ls_shape_layout(l->facts.shape) != LS_HASH)
+    return false;
+  for (unsigned k = 0; k < l->nkeys; k++)
+    if (l->types[k] == LS_TEXT || l->types[k] == LS_REAL || k >= LS_SHAPE_COLS)
+      return false;
+  return true;
+}
+
+static LLVMValueRef load_hdr(jit_lower *j, const ir_node *n, LLVMTypeRef type, size_t offset) {
+  LLVMValueRef load = LLVMBuildLoad2(j->b, type, jit_at(j, j->list[n->list], offset), "");
+  jit_alias_mark(j, load, IR_MEM_HDR, n->list, 0);
+  return load;
+}
+
+/* ls_hash_mix */
+static LLVMValueRef mix(jit_lower *j, LLVMValueRef h, LLVMValueRef v) {
+  LLVMTypeRef wide = LLVMIntTypeInContext(j->llvm, 128);
+  LLVMValueRef x = LLVMBuildZExt(j->b, LLVMBuildXor(j->b, h, v, ""), wide, "");
+  LLVMValueRef p = LLVMBuildMul(j->b, x, LLVMConstInt(wide, LS_HASH_FACTOR, false), "");
+  LLVMValueRef high = LLVMBuildLShr(j->b, p, LLVMConstInt(wide, 64, false), "");
+  return LLVMBuildXor(j->b, LLVMBuildTrunc(j->b, p, j->t.i64, ""),
+                      LLVMBuildTrunc(j->b, high, j->t.i64, ""), "");
+}
+
+static LLVMValueRef key_arg(jit_lower *j, const ir_node *n, unsigned k) {
+  LLVMValueRef v = jit_arg(j, n, k);
+  return ir_at(j->r, n->arg[k])->type == IR_B1 ? LLVMBuildZExt(j->b, v, j->t.i64, "") : v;
+}
+
+/* Whether the row's key is the one that is looked for. */
+static LLVMValueRef same_key(jit_lower *j, const ir_node *n, LLVMValueRef row) {
+  uint64_t shape = j->r->lists[n->list].facts.shape;
+  LLVMValueRef same = LLVMConstInt(j->t.i1, 1, false);
+  for (unsigned k = 0; k < n->nargs; k++) {
+    unsigned width = ls_shape_width(shape, k);
+    LLVMTypeRef type = jit_cell_type(j, width);
+    LLVMValueRef cells = load_hdr(j, n, j->t.ptr, offsetof(ls_list, col) + k * sizeof(void *));
+    LLVMValueRef at = LLVMBuildInBoundsGEP2(j->b, type, cells, &row, 1, "");
+    LLVMValueRef cell = LLVMBuildLoad2(j->b, type, at, "");
+    jit_alias_mark(j, cell, IR_MEM_CELLS, n->list, k);
+    if (width < 3)
+      cell = LLVMBuildZExt(j->b, cell, j->t.i64, "");
+    same = LLVMBuildAnd(j->b, same, jit_compare(j, LLVMIntEQ, cell, key_arg(j, n, k)), "");
+  }
+  return same;
+}
+
+/* The slots from the hash on, until one is free or its row has the key; goes on in `done`. */
+static void probe(jit_lower *j, const ir_node *n, LLVMValueRef table, LLVMBasicBlockRef done,
+                  incoming *in) {
+  LLVMValueRef h = jit_i64(j, LS_HASH_SEED), none = jit_i64(j, LS_NO_ROW);
+  for (unsigned k = 0; k < n->nargs; k++)
+    h = mix(j, h, key_arg(j, n, k));
+  LLVMValueRef mask = load_hdr(j, n, j->t.i64, offsetof(ls_list, u.hash.mask));
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(j->b), loop = jit_block(j, "probe"),
+                    look = jit_block(j, ""), next = jit_block(j, "");
+  LLVMBuildBr(j->b, loop);
+  LLVMPositionBuilderAtEnd(j->b, loop);
+  LLVMValueRef i = LLVMBuildPhi(j->b, j->t.i64, ""), slot = LLVMBuildAnd(j->b, i, mask, "");
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(j->b, j->t.i32, table, &slot, 1, "");
+  LLVMValueRef entry = LLVMBuildLoad2(j->b, j->t.i32, at, "");
+  jit_alias_mark(j, entry, IR_MEM_HDR, n->list, 0);
+  add_incoming(in, loop, none);
+  LLVMBuildCondBr(j->b, jit_compare(j, LLVMIntNE, entry, jit_i32(j, 0)), look, done);
+  LLVMPositionBuilderAtEnd(j->b, look);
+  LLVMValueRef row =
+      LLVMBuildZExt(j->b, LLVMBuildSub(j->b, entry, jit_i32(j, 1), ""), j->t.i64, "");
+  add_incoming(in, look, row);
+  jit_branch_likely(j, same_key(j, n, row), done, next);
+  LLVMPositionBuilderAtEnd(j->b, next);
+  LLVMValueRef more = LLVMBuildAdd(j->b, slot, jit_i64(j, 1), "");
+  LLVMBuildBr(j->b, loop);
+  LLVMAddIncoming(i, (LLVMValueRef[]){h, more}, (LLVMBasicBlockRef[]){from, next}, 2);
+}
+
+/* The look-up may have been moved before the test of the shape, so it has one of its own. */
+static LLVMValueRef find_in_hash(jit_lower *j, const ir_node *n) {
+  LLVMBasicBlockRef slow = jit_block(j, "find"), hash = jit_block(j, ""), full = jit_block(j, ""),
+                    done = jit_block(j, "");
+  incoming in = {.n = 0};
+  LLVMValueRef shape = load_hdr(j, n, j->t.i64, offsetof(ls_list, shape));
+  LLVMValueRef expected = jit_i64(j, j->r->lists[n->list].facts.shape);
+  jit_branch_likely(j, jit_compare(j, LLVMIntEQ, shape, expected), hash, slow);
+  LLVMPositionBuilderAtEnd(j->b, hash);
+  LLVMValueRef table = load_hdr(j, n, j->t.ptr, offsetof(ls_list, u.hash.table));
+  add_incoming(&in, hash, jit_i64(j, LS_NO_ROW));
+  LLVMBuildCondBr(j->b, LLVMBuildIsNull(j->b, table, ""), done, full);
+  LLVMPositionBuilderAtEnd(j->b, full);
+  probe(j, n, table, done, &in);
+  LLVMPositionBuilderAtEnd(j->b, slow);
+  LLVMValueRef row = find_out_of_line(j, n);
+  add_incoming(&in, LLVMGetInsertBlock(j->b), row);
+  LLVMBuildBr(j->b, done);
+  return join(j, done, &in);
+}
+
+LLVMValueRef jit_lower_FIND(jit_lower *j, const ir_node *n) {
+  return is_plain_hash(j, n) ? find_in_hash(j, n) : find_out_of_line(j, n);
 }

@@ -6,7 +6,9 @@
  *          then `perf inject --jit`.  perf learns of the file by a page of it that is mapped
  *          executable (and never written through that mapping).
  *
- * Both only grow: what was dropped stays listed, and perf goes by time.
+ * gdb      is told by ORC itself (jit_engine.c).
+ *
+ * Both files only grow: what was dropped stays listed, and perf goes by time.
  */
 #include <elf.h>
 #include <errno.h>
@@ -125,7 +127,27 @@ static void dump_code(jit_perf *p, const char *name, uint64_t address, uint64_t 
   fflush(p->dump);
 }
 
-void jit_perf_code(jit_perf *p, const char *name, uint64_t address, uint64_t bytes) {
+/* Goes before the record of the code itself. */
+static void dump_lines(jit_perf *p, uint64_t address, const char *file, const jit_line *lines,
+                       unsigned n) {
+  size_t len = strlen(file) + 1;
+  struct {
+    uint32_t id, size;
+    uint64_t time, address, n;
+  } r = {2, (uint32_t)(sizeof r + n * (16 + len)), perf_now(), address, n};
+  fwrite(&r, sizeof r, 1, p->dump);
+  for (unsigned i = 0; i < n; i++) {
+    struct {
+      uint64_t address;
+      uint32_t line, discriminator;
+    } entry = {address + lines[i].offset, lines[i].line, 0};
+    fwrite(&entry, sizeof entry, 1, p->dump);
+    fwrite(file, 1, len, p->dump);
+  }
+}
+
+void jit_perf_code(jit_perf *p, const char *name, uint64_t address, uint64_t bytes,
+                   const char *file, const jit_line *lines, unsigned n) {
   if (p == NULL || bytes == 0)
     return;
   pthread_mutex_lock(&p->lock);
@@ -134,6 +156,8 @@ void jit_perf_code(jit_perf *p, const char *name, uint64_t address, uint64_t byt
     fprintf(p->map, "%llx %llx %s\n", (unsigned long long)address, (unsigned long long)bytes, name);
     fflush(p->map);
   }
+  if (p->dump && n)
+    dump_lines(p, address, file, lines, n);
   if (p->dump)
     dump_code(p, name, address, bytes);
   pthread_mutex_unlock(&p->lock);

@@ -39,7 +39,7 @@ typedef enum {
 
 /* ---- what the core gives */
 
-enum { VM_JIT_PERF_MAP = 1, VM_JIT_PERF_DUMP = 2 };
+enum { VM_JIT_PERF_MAP = 1, VM_JIT_PERF_DUMP = 2, VM_JIT_PERF_GDB = 4 };
 
 typedef struct {
   uint32_t perf; /* VM_JIT_PERF_ bits: what is written for perf */
@@ -81,6 +81,7 @@ typedef struct {
   vm_jit_dump dump;         /* NULL: none */
   void *dump_user;
   uint8_t dump_kinds; /* VM_JIT_DUMP_ bits */
+  bool keep_object;   /* the result has it */
 } vm_jit_request;
 
 enum { VM_JIT_DUMP_IR = 1, VM_JIT_DUMP_LLVM = 2, VM_JIT_DUMP_ASM = 4 };
@@ -114,6 +115,8 @@ typedef struct vm_jit_code {
   uint64_t code_bytes;
   uint64_t build_ns, passes_ns, emit_ns, link_ns; /* what it took */
   bool cached;                                    /* the object came from the cache */
+  const uint8_t *object;                          /* as a relocatable file, with keep_object */
+  size_t object_bytes;
 } vm_jit_code;
 
 typedef enum {

@@ -44,7 +44,7 @@ static void read_stress(vm_tier_options *o, const char **bad) {
     *bad = "PURE_JIT_STRESS";
 }
 
-/* map, jitdump or both with a comma between. */
+/* Some of map, jitdump, gdb with commas between. */
 static void read_perf(vm_tier_options *o, const char **bad) {
   const char *text = getenv("PURE_JIT_PERF");
   while (text && *text) {
@@ -53,9 +53,29 @@ static void read_perf(vm_tier_options *o, const char **bad) {
       o->perf |= VM_TIER_PERF_MAP;
     else if (n == 7 && memcmp(text, "jitdump", n) == 0)
       o->perf |= VM_TIER_PERF_DUMP;
+    else if (n == 3 && memcmp(text, "gdb", n) == 0)
+      o->perf |= VM_TIER_PERF_GDB;
     else
       *bad = "PURE_JIT_PERF";
     text += n + (text[n] == ',');
+  }
+}
+
+/* PURE_JIT_CACHE=DIR|off; else in the user's folder for caches. */
+static void find_cache(vm_tier_options *o) {
+  const char *set = getenv("PURE_JIT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+             *home = getenv("HOME");
+  o->cache_suffix = "";
+  o->cache_dir = NULL;
+  if (set && *set) {
+    if (strcmp(set, "off") != 0)
+      o->cache_dir = set;
+  } else if (xdg && *xdg == '/') {
+    o->cache_dir = xdg;
+    o->cache_suffix = "/pure/jit";
+  } else if (home && *home == '/') {
+    o->cache_dir = home;
+    o->cache_suffix = "/.cache/pure/jit";
   }
 }
 
@@ -86,6 +106,7 @@ void vm_tier_options_from_env(vm_tier_options *o, const char **bad) {
     o->plugin_dir = dir;
   read_stress(o, bad);
   read_perf(o, bad);
+  find_cache(o);
 }
 
 /* ---- life */
@@ -99,6 +120,16 @@ static uint64_t cache_bytes(void) {
   n = sysconf(_SC_LEVEL1_DCACHE_SIZE);
 #endif
   return n > 0 ? (uint64_t)n : CACHE_DEFAULT;
+}
+
+static bool copy_two(ls_mem *mem, const char *x, const char *y, char **out) {
+  if (x == NULL)
+    return true;
+  size_t n = strlen(x) + (y ? strlen(y) : 0) + 1;
+  *out = ls_mem_alloc(mem, n);
+  if (*out)
+    snprintf(*out, n, "%s%s", x, y ? y : "");
+  return *out != NULL;
 }
 
 static bool copy_text(ls_mem *mem, const char *text, char **out) {
@@ -132,7 +163,8 @@ vm_tier *vm_tier_new(ls_mem *mem, const vm_tier_options *o) {
   pthread_cond_init(&t->idle, NULL);
   vm_jit_core_fill(&t->core);
   t->core.perf = t->o.perf;
-  if (copy_text(mem, o->plugin_dir, &t->plugin_dir) && copy_text(mem, o->dump_fn, &t->dump_fn))
+  if (copy_text(mem, o->plugin_dir, &t->plugin_dir) && copy_text(mem, o->dump_fn, &t->dump_fn) &&
+      copy_two(mem, o->cache_dir, o->cache_suffix, &t->cache_dir))
     return t;
   vm_tier_delete(t);
   return NULL;
@@ -153,6 +185,7 @@ void vm_tier_delete(vm_tier *t) {
   pthread_mutex_destroy(&t->lock);
   free_text(t->mem, t->plugin_dir);
   free_text(t->mem, t->dump_fn);
+  free_text(t->mem, t->cache_dir);
   ls_mem_free(t->mem, t, sizeof *t);
 }
 
@@ -173,6 +206,7 @@ void vm_tier_read(vm_tier *t, vm_tier_stats *out) {
   for (uint32_t i = 0; i < t->nthreads; i++)
     out->waiting += t->at_work[i] != NULL;
   out->compiled = t->compiled;
+  out->cached = t->cached;
   out->refused = t->refused;
   out->dropped = t->dropped;
   out->code_bytes = t->code_bytes;

@@ -15,7 +15,7 @@
 #define VM_TIER_AUTO 4u /* 1 first, then 3 */
 
 typedef enum { VM_TIER_DUMP_IR = 1, VM_TIER_DUMP_LLVM = 2, VM_TIER_DUMP_ASM = 4 } vm_tier_dump_kind;
-enum { VM_TIER_PERF_MAP = 1, VM_TIER_PERF_DUMP = 2 };
+enum { VM_TIER_PERF_MAP = 1, VM_TIER_PERF_DUMP = 2, VM_TIER_PERF_GDB = 4 };
 /* kind: "ir", "llvm", "asm". */
 typedef void (*vm_tier_dump)(void *user, const char *region, const char *kind, const char *text,
                              size_t len);
@@ -28,12 +28,15 @@ typedef struct {
   bool sync;        /* compile in the thread that runs, which waits */
   uint32_t threads; /* that compile; 0: one */
   bool has_threshold;
-  uint64_t threshold;     /* work a loop or function does before it is compiled */
-  uint64_t stress;        /* != 0: leave compiled code at random, by this seed */
-  bool verify;            /* check regions after every pass */
-  bool check;             /* replay what regions did on the interpreter and compare */
-  uint32_t perf;          /* VM_TIER_PERF_ bits: what is written for the profiler perf */
-  uint32_t distance;      /* of prefetches; 0: the default */
+  uint64_t threshold; /* work a loop or function does before it is compiled */
+  uint64_t stress;    /* != 0: leave compiled code at random, by this seed */
+  bool verify;        /* check regions after every pass */
+  bool check;         /* replay what regions did on the interpreter and compare */
+  uint32_t perf;      /* VM_TIER_PERF_ bits: what is written for the profiler perf */
+  uint32_t distance;  /* of prefetches; 0: the default */
+  /* Folder for compiled objects, made where it is missing: the two texts together.  NULL: none.
+   * Copied. */
+  const char *cache_dir, *cache_suffix;
   const char *plugin_dir; /* looked at first; NULL: none.  Copied */
   vm_tier_dump dump;      /* NULL: none.  Called on the thread that compiles */
   unsigned dump_kinds;
@@ -60,7 +63,7 @@ typedef struct {
   const char *plugin; /* file loaded, or NULL */
   const char *llvm;   /* version, or NULL */
   const char *why;    /* nothing is compiled, or NULL */
-  uint64_t compiled, refused, dropped, waiting;
+  uint64_t compiled, cached, refused, dropped, waiting;
   uint64_t code_bytes;     /* held now */
   uint64_t compile_ns;     /* all together */
   uint64_t checked, wrong; /* with `check`: runs compared, and those that differed: bugs */

@@ -42,6 +42,7 @@ static ls_list *copy_list(vm_context *cx, const ls_list *l) {
   bool fine = l->fresh || (ls_list_restart(copy, &hint) == LS_OK && copy_rows(l, copy));
   if (fine && copy->shape == l->shape) {
     copy->version = l->version;
+    copy->stored = l->stored; /* its texts are the store's, not the call's */
     return copy;
   }
   ls_list_delete(copy);

@@ -62,7 +62,10 @@ static void drop_region(vm_tier *t, vm_region *g) {
   t->code_bytes -= g->code->code_bytes;
   t->dropped++;
   pthread_mutex_unlock(&t->lock);
-  t->plugin->drop(t->engine, g->code);
+  if (g->code->cached)
+    vm_cache_unload(t, g->code);
+  else
+    t->plugin->drop(t->engine, g->code);
   ls_mem_free(t->mem, g, region_bytes(g->nlists));
 }
 
@@ -233,7 +236,10 @@ static void install(vm_tier *t, vm_job *job, vm_region *g) {
   y->stats.code_bytes = code->code_bytes;
   y->stats.compiles++;
   y->stats.why[0] = 0;
-  t->compiled++;
+  if (code->cached)
+    t->cached++;
+  else
+    t->compiled++;
   t->code_bytes += code->code_bytes;
   t->compile_ns += y->stats.compile_ns;
   atomic_store(&y->region, g);
@@ -273,28 +279,47 @@ static void note_denied(vm_tier *t, const char *why) {
   pthread_mutex_unlock(&t->loading);
 }
 
+/* The end of a job: the entry has code, or stays with what it has. */
+static void finish(vm_tier *t, vm_job *job, const vm_jit_code *code, const char *why) {
+  vm_region *g = code ? region_new(t, job, code) : NULL;
+  say_result(t, job, code, why);
+  pthread_mutex_lock(&t->lock);
+  if (g)
+    install(t, job, g);
+  else
+    refuse(t, job, code ? "no memory" : why);
+  pthread_mutex_unlock(&t->lock);
+  if (code && g == NULL && code->cached)
+    vm_cache_unload(t, code);
+  else if (code && g == NULL)
+    t->plugin->drop(t->engine, code);
+  vm_entries_sweep(job->entries);
+  vm_job_free(t, job);
+}
+
+bool vm_job_run_cached(vm_tier *t, vm_job *job) {
+  if (t->cache_dir == NULL || job->request.stress || job->request.dump)
+    return false;
+  job->cacheable = vm_cache_find_key(job->entries, &job->request, &job->key);
+  const vm_jit_code *code = job->cacheable ? vm_cache_load(t, &job->request, &job->key) : NULL;
+  if (code == NULL)
+    return false;
+  finish(t, job, code, "");
+  return true;
+}
+
 void vm_job_run(vm_tier *t, vm_job *job) {
   char why[VM_JIT_WHY] = "";
   const vm_jit_code *code = NULL;
-  vm_region *g = NULL;
   vm_jit_status status = VM_JIT_FAILED;
+  job->request.keep_object = job->cacheable;
   if (vm_tier_plugin(t))
     status = t->plugin->compile(t->engine, &job->request, &code, why);
   else
     snprintf(why, sizeof why, "%s", t->why);
   if (status == VM_JIT_DENIED)
     note_denied(t, why);
-  say_result(t, job, status == VM_JIT_OK ? code : NULL, why);
-  if (status == VM_JIT_OK && (g = region_new(t, job, code)) == NULL) {
-    t->plugin->drop(t->engine, code);
-    snprintf(why, sizeof why, "no memory");
-  }
-  pthread_mutex_lock(&t->lock);
-  if (g)
-    install(t, job, g);
-  else
-    refuse(t, job, why);
-  pthread_mutex_unlock(&t->lock);
-  vm_entries_sweep(job->entries);
-  vm_job_free(t, job);
+  if (status == VM_JIT_OK && job->cacheable && code->object)
+    vm_cache_store(t, &job->key, code);
+  finish(t, job, status == VM_JIT_OK ? code : NULL, why);
 }

@@ -5,6 +5,8 @@
  *   vm_tier_queue.c   threads that compile, and the jobs they take
  *   vm_tier_entry.c   places where code may be entered: what is known of each, its code
  *   vm_tier_policy.c  what is compiled, when, at which level, on which facts
+ *   vm_tier_cache.c   compiled objects kept between processes
+ *   vm_tier_load.c    such an object into executable memory, without LLVM
  *   vm_tier_check.c   what a region did, done again by `step`
  *   vm_tier_rate.c    how fast the interpreter is, how fast the code
  *   vm_tier_run.c     into compiled code and out again
@@ -35,6 +37,11 @@ typedef enum {
   ENTRY_CLOSED  /* stays with the interpreter: why says why */
 } vm_entry_state;
 
+/* What a cached object depends on, as a hash; 0 0: not known yet. */
+typedef struct {
+  uint64_t low, high;
+} vm_cache_key;
+
 /* Code and what it was compiled for. */
 typedef struct vm_region {
   const vm_jit_code *code;
@@ -53,6 +60,7 @@ typedef struct vm_entry {
   uint8_t level;         /* of the code */
   uint8_t rounds;        /* given up because assumptions failed */
   uint64_t wait;         /* heat before it is compiled again */
+  uint64_t try_at;       /* heat at which the cache is looked into next */
   bool careful;
   vm_jit_list *facts; /* that the code was compiled for; nlists of the function */
   uint8_t *changes;   /* by list: how much its shape has changed */
@@ -71,11 +79,15 @@ typedef struct vm_entries {
   _Atomic uint64_t news; /* grows when code comes */
   _Atomic uint64_t epoch;
   vm_region *retired;
+  vm_cache_key module_key;
+  _Atomic bool keyed;   /* that and the tier's `place` are known, and stay */
   vm_context *contexts; /* by cx->next */
 } vm_entries;
 
 typedef struct vm_job {
   struct vm_job *next;
+  bool cacheable; /* key is set */
+  vm_cache_key key;
   vm_entries *entries;
   vm_entry *entry;
   vm_jit_request request;
@@ -86,7 +98,7 @@ typedef struct vm_job {
 struct vm_tier {
   ls_mem *mem;
   vm_tier_options o;
-  char *plugin_dir, *dump_fn;
+  char *plugin_dir, *dump_fn, *cache_dir; /* cache_dir NULL: no cache */
   vm_jit_core core;
   uint64_t cache_bytes; /* prefetches are for what does not fit */
   pthread_mutex_t lock;
@@ -103,12 +115,15 @@ struct vm_tier {
   const vm_jit_plugin *plugin;
   vm_jit_engine *engine;
   char plugin_path[512];
+  vm_cache_key place; /* hash of what all cached objects of the tier depend on */
+  _Atomic uint64_t stored;
   char why[VM_JIT_WHY];
-  uint64_t compiled, refused, dropped, code_bytes, compile_ns;
+  uint64_t compiled, cached, refused, dropped, code_bytes, compile_ns;
   _Atomic uint64_t checked, wrong; /* runs of regions, with `check` */
 };
 
 /* vm_tier_plugin.c.  false: t->why. */
+bool vm_tier_find_plugin(vm_tier *t); /* under `loading`; sets plugin_path */
 bool vm_tier_plugin(vm_tier *t);
 void vm_tier_unload(vm_tier *t);
 
@@ -122,6 +137,8 @@ void vm_tier_say(vm_tier *t, const char *form, ...) __attribute__((format(printf
 
 /* vm_tier_entry.c */
 void vm_job_run(vm_tier *t, vm_job *job); /* takes it */
+/* Code from the cache becomes the entry's; takes the job.  false: there is none, nothing taken. */
+bool vm_job_run_cached(vm_tier *t, vm_job *job);
 void vm_job_free(vm_tier *t, vm_job *job);
 static inline vm_entry *vm_entry_of(const vm_entries *e, unsigned fn, unsigned loop) {
   return &e->entry[e->first[fn] + loop];
@@ -136,6 +153,24 @@ void vm_entries_enter(vm_context *cx); /* a context joins, leaves, begins and en
 void vm_entries_leave(vm_context *cx);
 
 void vm_jit_core_fill(vm_jit_core *core); /* vm_jit_core.c */
+
+/* vm_tier_cache.c */
+bool vm_cache_find_key(vm_entries *e, const vm_jit_request *q, vm_cache_key *out);
+/* NULL: it is not there. */
+const vm_jit_code *vm_cache_load(vm_tier *t, const vm_jit_request *q, const vm_cache_key *key);
+void vm_cache_unload(vm_tier *t, const vm_jit_code *code); /* of vm_cache_load */
+void vm_cache_store(vm_tier *t, const vm_cache_key *key, const vm_jit_code *code);
+
+/* vm_tier_load.c */
+typedef struct {
+  void *pages;
+  size_t bytes;
+  void *entry;
+  uint64_t code_bytes;
+} vm_loaded;
+/* false: it cannot be used. */
+bool vm_object_load(const vm_jit_core *core, const uint8_t *object, size_t bytes, vm_loaded *out);
+void vm_object_unload(const vm_loaded *loaded);
 
 /* vm_tier_check.c.  Of the run of a region that is about to begin; NULL: it is not checked. */
 typedef struct vm_check vm_check;

@@ -36,12 +36,16 @@ static bool try_file(vm_tier *t, const char *dir, size_t len, const char *place)
     return false;
   FILE *there = fopen(t->plugin_path, "rb");
   if (there == NULL)
+    t->plugin_path[0] = 0;
+  if (there == NULL)
     return false;
   fclose(there);
   return true;
 }
 
-static bool find_file(vm_tier *t) {
+bool vm_tier_find_plugin(vm_tier *t) {
+  if (t->plugin_path[0])
+    return true;
   const char *dir = t->plugin_dir;
   if (dir)
     return try_file(t, dir, strlen(dir), "/");
@@ -78,8 +82,7 @@ static bool open_plugin(vm_tier *t) {
 }
 
 static bool load(vm_tier *t) {
-  if (!find_file(t)) {
-    t->plugin_path[0] = 0;
+  if (!vm_tier_find_plugin(t)) {
     say_why(t, "there is no " PLUGIN_NAME);
     return false;
   }

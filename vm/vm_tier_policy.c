@@ -16,6 +16,10 @@
 #include "vm/vm_tier_int.h"
 
 #define HEAT_FIRST UINT64_C(300000) /* work before the first compile */
+#define HEAT_LOAD                                                                                  \
+  UINT64_C(16000000)                /* where the plug-in, and LLVM with it, is yet to be loaded    \
+                                     */
+#define HEAT_CACHED UINT64_C(40000) /* before the cache is looked into */
 #define HEAT_BEST UINT64_C(3000000) /* before the best, where the first was quick */
 #define CALLS_PER_HEAT 300u         /* a call counts as so much work */
 #define MAX_ROUNDS 8u               /* compiled anew at a level; then level 1 */
@@ -27,7 +31,14 @@
   4096u /* a loop that goes round so often an entry is entered at its own header */
 
 static uint64_t heat_first(const vm_tier *t) {
-  return t->o.has_threshold ? t->o.threshold : HEAT_FIRST;
+  if (t->o.has_threshold)
+    return t->o.threshold;
+  bool loaded = atomic_load_explicit(&t->loaded, memory_order_relaxed) != 0;
+  return loaded || t->o.sync ? HEAT_FIRST : HEAT_LOAD;
+}
+
+static uint64_t heat_cached(const vm_tier *t) {
+  return t->o.has_threshold && t->o.threshold < HEAT_CACHED ? t->o.threshold : HEAT_CACHED;
 }
 
 static uint64_t heat_best(const vm_tier *t) {
@@ -138,16 +149,38 @@ static void request(vm_context *cx, vm_entry *y, unsigned level) {
   if (!atomic_compare_exchange_strong(&y->state, &state, ENTRY_QUEUED))
     return;
   vm_job *job = job_new(cx, y, level);
-  if (job)
+  if (job && !vm_job_run_cached(cx->entries->tier, job))
     vm_tier_submit(cx->entries->tier, job);
-  else
+  if (job == NULL)
     atomic_store(&y->state, state); /* no memory: another time */
   vm_tier_take_news(cx);
+}
+
+/* Looks into the cache, which costs little, long before compiling would be worth while. */
+static void try_cached(vm_context *cx, vm_entry *y, uint64_t heat) {
+  vm_tier *t = cx->entries->tier;
+  uint8_t cold = ENTRY_COLD;
+  y->try_at = heat * 2;
+  if (!atomic_compare_exchange_strong(&y->state, &cold, ENTRY_QUEUED))
+    return;
+  vm_job *job = job_new(cx, y, best_level(t));
+  if (job && vm_job_run_cached(t, job)) {
+    vm_tier_take_news(cx);
+    return;
+  }
+  if (job)
+    vm_job_free(t, job);
+  atomic_store(&y->state, ENTRY_COLD);
 }
 
 static void upgrade(vm_context *cx, vm_entry *y, uint64_t heat) {
   vm_tier *t = cx->entries->tier;
   uint8_t state = atomic_load(&y->state);
+  if (state == ENTRY_COLD && t->cache_dir && heat >= heat_cached(t) && heat >= y->try_at &&
+      heat >= y->wait) {
+    try_cached(cx, y, heat);
+    state = atomic_load(&y->state);
+  }
   if (state == ENTRY_COLD && heat >= heat_first(t) && heat >= y->wait)
     request(cx, y, y->rounds > MAX_ROUNDS ? 1 : first_level(t, cx->top));
   else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->stats.level < best_level(t) &&

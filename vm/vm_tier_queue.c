@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "vm/vm_tier_int.h"
 
@@ -40,10 +41,18 @@ static vm_job *take_job(vm_tier *t, uint32_t number) {
   return job;
 }
 
+/* Where processors are short, what runs goes before what may run faster later. */
+static void be_nice(void) {
+#ifdef __linux__
+  setpriority(PRIO_PROCESS, 0, 10); /* of this thread alone; no harm where it is denied */
+#endif
+}
+
 static void *work(void *user) {
   worker w = *(worker *)user;
   vm_tier *t = w.t;
   ls_mem_free(t->mem, user, sizeof w);
+  be_nice();
   pthread_mutex_lock(&t->lock);
   for (vm_job *job; (job = take_job(t, w.number)) != NULL;) {
     pthread_mutex_unlock(&t->lock);

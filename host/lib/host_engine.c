@@ -108,6 +108,7 @@ void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out) {
                           .reason = s.why,
                           .waiting = s.waiting,
                           .compiled = s.compiled,
+                          .cached = s.cached,
                           .refused = s.refused,
                           .dropped = s.dropped,
                           .code_bytes = s.code_bytes,

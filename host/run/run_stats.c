@@ -116,10 +116,12 @@ static void print_tiers(const run *r) {
   if (s.reason)
     fprintf(stderr, "; everything ran on the interpreter: %s", s.reason);
   else if (r->o.jit != PURE_JIT_0)
-    fprintf(stderr, "; %llu compiled in %.3f ms, %llu bytes, %llu dropped, %llu refused",
-            (unsigned long long)s.compiled, (double)s.compile_ns / 1e6,
-            (unsigned long long)s.code_bytes, (unsigned long long)s.dropped,
-            (unsigned long long)s.refused);
+    fprintf(
+        stderr,
+        "; %llu compiled, %llu from the cache, in %.3f ms, %llu bytes, %llu dropped, %llu refused",
+        (unsigned long long)s.compiled, (unsigned long long)s.cached, (double)s.compile_ns / 1e6,
+        (unsigned long long)s.code_bytes, (unsigned long long)s.dropped,
+        (unsigned long long)s.refused);
   fputc('\n', stderr);
 }
 

@@ -241,6 +241,7 @@ typedef struct pure_jit_stats {
   const char *reason; /* why nothing can be compiled, or NULL; likewise */
   uint64_t waiting;   /* compiles under way */
   uint64_t compiled, refused, dropped;
+  uint64_t cached;     /* regions that came from the cache instead */
   uint64_t code_bytes; /* held now */
   uint64_t compile_ns; /* processor time of all compiles */
 } pure_jit_stats;
