@@ -65,6 +65,7 @@ static bool wants_lines(const compile *c) {
 
 static vm_jit_status lower(compile *c) {
   jit_lower j = {.core = c->e->core, .r = c->r, .stress = c->q->stress, .llvm = c->llvm};
+  j.is_quick = c->q->level <= 1;
   if (c->q->module)
     j.fn = &c->q->module->fns[c->r->fn];
   if (wants_lines(c))

@@ -18,7 +18,7 @@ LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit) {
 }
 
 static void store_work(jit_lower *j, const ir_exit *x) {
-  LLVMValueRef work = j->value[x->work];
+  LLVMValueRef work = jit_value(j, x->work);
   if (x->more)
     work = LLVMBuildAdd(j->b, work, jit_i64(j, (uint64_t)x->more), "");
   LLVMValueRef at = jit_at(j, j->cx, j->core->context_work);

@@ -6,6 +6,7 @@
  *   jit_plugin.c    the table the core sees
  *   jit_compile.c   a request through all stages
  *   jit_lower*.c    a region as an LLVM function: one function an operation of ir_ops.def
+ *   jit_quick.c     values at level 1
  *   jit_exit.c      leaving: registers, pc and work put in order
  *   jit_alias.c     which accesses never meet, as metadata
  *   jit_debug.c     source lines
@@ -71,7 +72,7 @@ typedef struct {
   const vm_fn *fn;    /* NULL: not known (tests) */
   const char *source; /* file that the lines are of; NULL: none are wanted */
   const ir_region *r;
-  bool stress;
+  bool stress, is_quick;
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;
@@ -81,6 +82,7 @@ typedef struct {
   LLVMValueRef helper[JIT_NHELPERS];
   LLVMTypeRef helper_type[JIT_NHELPERS];
   LLVMValueRef *value;            /* by node */
+  struct jit_quick *quick;        /* at level 1, else NULL */
   LLVMBasicBlockRef *start, *end; /* by IR block: where it begins and where it ends */
   LLVMBasicBlockRef *latch;       /* by IR block: where several jumps back to it meet, or NULL */
   uint32_t *place;                /* by IR block: in the order of lowering */
@@ -112,23 +114,36 @@ LLVMValueRef jit_intrinsic(jit_lower *j, const char *name, LLVMTypeRef *types, u
                            LLVMValueRef *args, unsigned nargs);
 
 /* jit_lower.c: small words for the functions of the table */
-LLVMValueRef jit_arg(const jit_lower *j, const ir_node *n, unsigned k);
+LLVMValueRef jit_value(jit_lower *j, ir_id id);
+LLVMValueRef jit_arg(jit_lower *j, const ir_node *n, unsigned k);
+LLVMValueRef jit_lower_node(jit_lower *j, const ir_node *n);
 LLVMValueRef jit_i64(const jit_lower *j, uint64_t v);
 LLVMValueRef jit_i32(const jit_lower *j, uint32_t v);
 LLVMBasicBlockRef jit_block(jit_lower *j, const char *name);
+LLVMBasicBlockRef jit_block_after(jit_lower *j, const char *name); /* behind the present one */
 /* base + bytes */
 LLVMValueRef jit_at(jit_lower *j, LLVMValueRef base, uint64_t bytes);
 LLVMValueRef jit_compare(jit_lower *j, LLVMIntPredicate p, LLVMValueRef x, LLVMValueRef y);
 /* Goes on where cond holds, else leaves through the exit. */
 void jit_need(jit_lower *j, LLVMValueRef cond, uint32_t exit);
+void jit_need_not(jit_lower *j, LLVMValueRef cond, uint32_t exit);
 /* Branches; one of them is rare. */
 void jit_branch_likely(jit_lower *j, LLVMValueRef cond, LLVMBasicBlockRef yes,
                        LLVMBasicBlockRef no);
 LLVMValueRef jit_reg_address(jit_lower *j, uint32_t reg);
 void jit_store_reg(jit_lower *j, uint32_t reg, ir_id value);
 
-/* Where the jump from one IR block to another goes. */
-LLVMBasicBlockRef jit_target(const jit_lower *j, uint32_t from, uint32_t to);
+/* Where the jump of an IR block to one of its successors goes. */
+LLVMBasicBlockRef jit_target(jit_lower *j, uint32_t from, unsigned succ);
+
+/* jit_quick.c: phis are variables */
+bool jit_quick_begin(jit_lower *j); /* in the entry; false: no memory */
+/* Nothing is made where the node stands: it is computed at its uses. */
+bool jit_quick_is_late(jit_lower *j, ir_id id);
+LLVMValueRef jit_quick_value(jit_lower *j, ir_id id);
+/* The successor's phis get their values for this jump: here; or in a block of its own. */
+void jit_quick_write(jit_lower *j, uint32_t from, unsigned succ);
+LLVMBasicBlockRef jit_quick_edge(jit_lower *j, uint32_t from, unsigned succ);
 
 /* jit_exit.c */
 LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);

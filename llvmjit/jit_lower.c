@@ -19,14 +19,22 @@ static const lower_fn lower_table[IR_NOPS] = {
 
 /* ---- small words */
 
-LLVMValueRef jit_arg(const jit_lower *j, const ir_node *n, unsigned k) {
-  return j->value[n->arg[k]];
+LLVMValueRef jit_value(jit_lower *j, ir_id id) {
+  return j->quick ? jit_quick_value(j, id) : j->value[id];
 }
+LLVMValueRef jit_arg(jit_lower *j, const ir_node *n, unsigned k) { return jit_value(j, n->arg[k]); }
+LLVMValueRef jit_lower_node(jit_lower *j, const ir_node *n) { return lower_table[n->op](j, n); }
 LLVMValueRef jit_i64(const jit_lower *j, uint64_t v) { return LLVMConstInt(j->t.i64, v, false); }
 LLVMValueRef jit_i32(const jit_lower *j, uint32_t v) { return LLVMConstInt(j->t.i32, v, false); }
 
 LLVMBasicBlockRef jit_block(jit_lower *j, const char *name) {
   return LLVMAppendBasicBlockInContext(j->llvm, j->function, name);
+}
+
+LLVMBasicBlockRef jit_block_after(jit_lower *j, const char *name) {
+  LLVMBasicBlockRef block = jit_block(j, name);
+  LLVMMoveBasicBlockAfter(block, LLVMGetInsertBlock(j->b));
+  return block;
 }
 
 LLVMValueRef jit_at(jit_lower *j, LLVMValueRef base, uint64_t bytes) {
@@ -51,10 +59,23 @@ static LLVMValueRef stressed(jit_lower *j, LLVMValueRef cond) {
 }
 
 void jit_need(jit_lower *j, LLVMValueRef cond, uint32_t exit) {
-  LLVMBasicBlockRef fine = jit_block(j, "");
+  LLVMBasicBlockRef fine = jit_block_after(j, "");
   if (j->stress)
     cond = stressed(j, cond);
   jit_branch_likely(j, cond, fine, jit_exit_block(j, exit));
+  LLVMPositionBuilderAtEnd(j->b, fine);
+}
+
+/* Without an operation between an overflow flag and the branch, so that quick code branches on the
+ * processor's own. */
+void jit_need_not(jit_lower *j, LLVMValueRef cond, uint32_t exit) {
+  if (j->stress) {
+    jit_need(j, LLVMBuildNot(j->b, cond, ""), exit);
+    return;
+  }
+  LLVMBasicBlockRef fine = jit_block_after(j, "");
+  LLVMValueRef branch = LLVMBuildCondBr(j->b, cond, jit_exit_block(j, exit), fine);
+  LLVMSetMetadata(branch, j->cold_kind, LLVMMetadataAsValue(j->llvm, j->unlikely));
   LLVMPositionBuilderAtEnd(j->b, fine);
 }
 
@@ -63,7 +84,7 @@ LLVMValueRef jit_reg_address(jit_lower *j, uint32_t reg) {
 }
 
 void jit_store_reg(jit_lower *j, uint32_t reg, ir_id value) {
-  LLVMValueRef v = j->value[value];
+  LLVMValueRef v = jit_value(j, value);
   if (ir_at(j->r, value)->type == IR_B1)
     v = LLVMBuildZExt(j->b, v, j->t.i64, "");
   jit_alias_mark(j, LLVMBuildStore(j->b, v, jit_reg_address(j, reg)), IR_MEM_FRAME, 0, 0);
@@ -180,8 +201,10 @@ static void lower_block(jit_lower *j, uint32_t block) {
     const ir_node *n = ir_at(j->r, id);
     if (id == b->last)
       j->end[block] = LLVMGetInsertBlock(j->b);
+    if (j->quick && jit_quick_is_late(j, id))
+      continue;
     jit_debug_at(j, n->pc);
-    j->value[id] = lower_table[n->op](j, n);
+    j->value[id] = jit_lower_node(j, n);
   }
 }
 
@@ -218,7 +241,10 @@ static bool is_back(const jit_lower *j, uint32_t from, uint32_t to) {
   return j->place[from] >= j->place[to];
 }
 
-LLVMBasicBlockRef jit_target(const jit_lower *j, uint32_t from, uint32_t to) {
+LLVMBasicBlockRef jit_target(jit_lower *j, uint32_t from, unsigned succ) {
+  uint32_t to = j->r->blocks[from].succ[succ];
+  if (j->quick)
+    return jit_quick_edge(j, from, succ);
   return j->latch[to] && is_back(j, from, to) ? j->latch[to] : j->start[to];
 }
 
@@ -264,6 +290,16 @@ static void finish_phis(jit_lower *j, uint32_t block) {
     LLVMBuildBr(j->b, j->start[block]);
 }
 
+/* Slow paths last. */
+static void make_starts(jit_lower *j, const uint32_t *order, uint32_t count) {
+  for (unsigned cold = 0; cold < 2; cold++)
+    for (uint32_t i = 0; i < count; i++)
+      if (j->r->blocks[order[i]].cold == cold)
+        j->start[order[i]] = jit_block(j, "b");
+  for (uint32_t i = 0; i < count; i++)
+    j->place[order[i]] = i;
+}
+
 static bool lower_blocks(jit_lower *j) {
   uint32_t n = j->r->nblocks;
   uint32_t *order = calloc(n, sizeof *order);
@@ -272,16 +308,13 @@ static bool lower_blocks(jit_lower *j) {
   bool ok = order && stack && seen;
   if (ok) {
     uint32_t count = order_blocks(j->r, order, stack, seen);
-    for (uint32_t i = 0; i < count; i++) {
-      j->start[order[i]] = jit_block(j, "b");
-      j->place[order[i]] = i;
-    }
-    for (uint32_t i = 0; i < count; i++)
+    make_starts(j, order, count);
+    for (uint32_t i = 0; i < count && !j->quick; i++)
       make_latch(j, order[i]);
     LLVMBuildBr(j->b, j->start[0]);
     for (uint32_t i = 0; i < count; i++)
       lower_block(j, order[i]);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count && !j->quick; i++)
       finish_phis(j, order[i]);
   }
   free(order);
@@ -292,6 +325,7 @@ static bool lower_blocks(jit_lower *j) {
 
 static void free_all(jit_lower *j) {
   free(j->value);
+  free(j->quick);
   free(j->start);
   free(j->end);
   free(j->latch);
@@ -315,7 +349,7 @@ bool jit_lower_region(jit_lower *j, const char *name) {
       jit_debug_begin(j, j->source, name);
     load_lists(j);
     make_keys(j);
-    ok = lower_blocks(j) && !j->failed;
+    ok = (!j->is_quick || jit_quick_begin(j)) && lower_blocks(j) && !j->failed;
     if (ok)
       jit_exits_finish(j);
   }

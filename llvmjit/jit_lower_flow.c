@@ -7,15 +7,21 @@ static uint32_t block_of(const jit_lower *j, const ir_node *n, unsigned succ) {
 }
 
 LLVMValueRef jit_lower_JUMP(jit_lower *j, const ir_node *n) {
-  LLVMBuildBr(j->b, jit_target(j, n->block, block_of(j, n, 0)));
+  if (j->quick) {
+    jit_quick_write(j, n->block, 0);
+    LLVMBuildBr(j->b, j->start[block_of(j, n, 0)]);
+  } else {
+    LLVMBuildBr(j->b, jit_target(j, n->block, 0));
+  }
   return NULL;
 }
 
 LLVMValueRef jit_lower_BRANCH(jit_lower *j, const ir_node *n) {
   uint32_t yes = block_of(j, n, 0), no = block_of(j, n, 1);
   bool yes_cold = j->r->blocks[yes].cold, no_cold = j->r->blocks[no].cold;
-  LLVMValueRef branch = LLVMBuildCondBr(j->b, jit_arg(j, n, 0), jit_target(j, n->block, yes),
-                                        jit_target(j, n->block, no));
+  LLVMValueRef cond = jit_arg(j, n, 0);
+  LLVMBasicBlockRef to_no = jit_target(j, n->block, 1), to_yes = jit_target(j, n->block, 0);
+  LLVMValueRef branch = LLVMBuildCondBr(j->b, cond, to_yes, to_no);
   if (yes_cold != no_cold)
     LLVMSetMetadata(branch, j->cold_kind,
                     LLVMMetadataAsValue(j->llvm, yes_cold ? j->unlikely : j->likely));
@@ -47,7 +53,7 @@ LLVMValueRef jit_lower_POLL(jit_lower *j, const ir_node *n) {
     jit_need(j, jit_compare(j, LLVMIntULE, work, limit), n->exit);
     return NULL;
   }
-  LLVMBasicBlockRef ask = jit_block(j, "poll"), fine = jit_block(j, "");
+  LLVMBasicBlockRef ask = jit_block(j, "poll"), fine = jit_block_after(j, "");
   LLVMValueRef at = load_cx(j, j->core->context_poll_at);
   jit_branch_likely(j, jit_compare(j, LLVMIntULE, work, at), fine, ask);
   LLVMPositionBuilderAtEnd(j->b, ask);
@@ -92,7 +98,7 @@ LLVMValueRef jit_lower_STEP(jit_lower *j, const ir_node *n) {
   int list = step_list(j, s);
   if (list >= 0 && (uint32_t)list < j->r->nlists)
     jit_alias_mark_list(j, end, (unsigned)list);
-  LLVMBasicBlockRef fine = jit_block(j, "");
+  LLVMBasicBlockRef fine = jit_block_after(j, "");
   LLVMValueRef done = jit_compare(j, LLVMIntNE, end, jit_i32(j, VM_JIT_STOPPED));
   jit_branch_likely(j, done, fine, jit_exit_block(j, n->exit));
   LLVMPositionBuilderAtEnd(j->b, fine);

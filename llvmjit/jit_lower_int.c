@@ -65,7 +65,7 @@ static LLVMValueRef lower_checked(jit_lower *j, const ir_node *n, const char *na
   LLVMValueRef both = jit_intrinsic(j, name, &j->t.i64, 1, args, 2);
   LLVMValueRef over = LLVMBuildExtractValue(j->b, both, 1, "");
   LLVMValueRef value = LLVMBuildExtractValue(j->b, both, 0, "");
-  jit_need(j, LLVMBuildNot(j->b, over, ""), n->exit);
+  jit_need_not(j, over, n->exit);
   return value;
 }
 
