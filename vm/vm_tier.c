@@ -9,6 +9,7 @@
 #include "vm/vm_tier_int.h"
 
 #define CACHE_DEFAULT (UINT64_C(32) << 10)
+#define MOST_CODE (UINT64_C(64) << 20)
 
 /* ---- the environment */
 
@@ -155,6 +156,8 @@ vm_tier *vm_tier_new(ls_mem *mem, const vm_tier_options *o) {
   t->o = *o;
   if (t->o.threads == 0)
     t->o.threads = 1;
+  if (t->o.most_code == 0)
+    t->o.most_code = MOST_CODE;
   t->last = &t->first;
   t->cache_bytes = cache_bytes();
   pthread_mutex_init(&t->lock, NULL);
@@ -175,9 +178,10 @@ void vm_tier_delete(vm_tier *t) {
     return;
   vm_tier_stop(t);
   if (t->o.check)
-    vm_tier_say(t, "%llu runs of compiled code checked, %llu differed",
+    vm_tier_say(t, "%llu runs of compiled code checked, %llu differed, %llu could not be checked",
                 (unsigned long long)atomic_load(&t->checked),
-                (unsigned long long)atomic_load(&t->wrong));
+                (unsigned long long)atomic_load(&t->wrong),
+                (unsigned long long)atomic_load(&t->unchecked));
   vm_tier_unload(t);
   pthread_cond_destroy(&t->idle);
   pthread_cond_destroy(&t->work);
@@ -213,5 +217,6 @@ void vm_tier_read(vm_tier *t, vm_tier_stats *out) {
   out->compile_ns = t->compile_ns;
   out->checked = atomic_load(&t->checked);
   out->wrong = atomic_load(&t->wrong);
+  out->unchecked = atomic_load(&t->unchecked);
   pthread_mutex_unlock(&t->lock);
 }

@@ -34,6 +34,7 @@ typedef struct {
   bool check;         /* replay what regions did on the interpreter and compare */
   uint32_t perf;      /* VM_TIER_PERF_ bits: what is written for the profiler perf */
   uint32_t distance;  /* of prefetches; 0: the default */
+  uint64_t most_code; /* bytes of compiled code, all together; 0: the default */
   /* Folder for compiled objects, made where it is missing: the two texts together.  NULL: none.
    * Copied. */
   const char *cache_dir, *cache_suffix;
@@ -64,9 +65,10 @@ typedef struct {
   const char *llvm;   /* version, or NULL */
   const char *why;    /* nothing is compiled, or NULL */
   uint64_t compiled, cached, refused, dropped, waiting;
-  uint64_t code_bytes;     /* held now */
-  uint64_t compile_ns;     /* all together */
-  uint64_t checked, wrong; /* with `check`: runs compared, and those that differed: bugs */
+  uint64_t code_bytes; /* held now */
+  uint64_t compile_ns; /* all together */
+  /* With `check`: runs compared, those of them that differed (bugs), and those not compared. */
+  uint64_t checked, wrong, unchecked;
 } vm_tier_stats;
 void vm_tier_read(vm_tier *t, vm_tier_stats *out); /* texts live as long as t */
 
@@ -74,10 +76,12 @@ void vm_tier_read(vm_tier *t, vm_tier_stats *out); /* texts live as long as t */
 typedef struct {
   uint32_t level; /* of the code there is; 0: none */
   bool cached;
-  uint64_t compiles, deopts;
+  uint64_t compiles, deopts, runs;
   uint64_t compile_ns; /* of the last one */
   uint64_t code_bytes;
-  char why[160]; /* why it has no code, or not of a higher level; "" */
+  /* Why it has no code, or not of a higher level, or whose code it is in (`level` is that code's);
+   * "". */
+  char why[160];
 } vm_entry_stats;
 /* loop: of the function; nloops: its start.  false: no tier. */
 bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *out);

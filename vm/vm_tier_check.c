@@ -3,9 +3,11 @@
  * Before the region runs, the registers and every list that it might change are copied.  When it
  * has left, the same instructions run on the copies until they come to the exit's place with the
  * exit's work; then the registers that the exit stored and the contents of the lists must be
- * equal.  Regions that call, and those that may change a tree (whose handles are addresses), are
- * let pass.
+ * equal.  Calls are made again where they change nothing that is stored.  Regions that may change a
+ * tree (whose handles are addresses), or call what writes to stored lists or to the host, are let
+ * pass, and counted.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "vm/vm_tables.h"
@@ -29,6 +31,17 @@ static bool copy_rows(const ls_list *l, ls_list *copy) {
   return true;
 }
 
+/* What decides whether and when the rows are put in order, which shows in handles. */
+static void copy_order(const ls_list *l, ls_list *copy) {
+  copy->version = l->version;
+  copy->lookups = l->lookups;
+  copy->reorders = l->reorders;
+  if (ls_shape_layout(l->shape) != LS_HASH)
+    return;
+  copy->u.hash.sorted = l->u.hash.sorted;
+  copy->u.hash.changes = l->u.hash.changes;
+}
+
 /* With the same handles, or NULL. */
 static ls_list *copy_list(vm_context *cx, const ls_list *l) {
   ls_layout layout = ls_shape_layout(l->shape);
@@ -41,7 +54,7 @@ static ls_list *copy_list(vm_context *cx, const ls_list *l) {
   ls_list_take_hint(l, &hint);
   bool fine = l->fresh || (ls_list_restart(copy, &hint) == LS_OK && copy_rows(l, copy));
   if (fine && copy->shape == l->shape) {
-    copy->version = l->version;
+    copy_order(l, copy);
     copy->stored = l->stored; /* its texts are the store's, not the call's */
     return copy;
   }
@@ -63,11 +76,20 @@ static bool may_change(const vm_fn *fn, unsigned list, const ls_list *l) {
   return false;
 }
 
-static bool calls(const vm_fn *fn) {
-  for (uint32_t pc = 0; pc < fn->ncode; pc++)
-    if (fn->code[pc].op == VM_OP_CALL || fn->code[pc].op == VM_OP_CALLX)
-      return true;
-  return false;
+static bool leaves_store_alone(const vm_module *m, unsigned fn) {
+  for (unsigned i = 0; i < m->nstored; i++)
+    if (vm_fn_writes(m, fn, i))
+      return false;
+  return m->nexterns == 0; /* what the host does cannot be done twice */
+}
+
+static bool can_call_again(const vm_module *m, const vm_fn *fn) {
+  for (uint32_t pc = 0; pc < fn->ncode; pc++) {
+    const vm_ins *i = &fn->code[pc];
+    if (i->op == VM_OP_CALLX || (i->op == VM_OP_CALL && !leaves_store_alone(m, i->b)))
+      return false;
+  }
+  return true;
 }
 
 /* ---- before and after a run */
@@ -93,7 +115,7 @@ vm_check *vm_check_begin(vm_context *cx) {
   vm_frame *f = cx->top;
   const vm_fn *fn = f->code->fn;
   size_t bytes = sizeof(vm_check) + sizeof(ls_val) * fn->nregs;
-  if (calls(fn))
+  if (!can_call_again(cx->link->module, fn))
     return NULL;
   vm_check *k = ls_mem_zalloc(cx->mem, bytes);
   if (k == NULL)
@@ -132,41 +154,59 @@ static bool same_lists(const vm_check *k) {
 
 static bool same_value(ls_val x, ls_val y) { return x.u == y.u || (x.r != x.r && y.r != y.r); }
 
-static const char *compare(const vm_check *k, const vm_jit_exit *x, const ls_val *after) {
-  for (uint32_t i = 0; i < x->nslots; i++)
-    if (!same_value(after[x->slots[i]], k->f->regs[x->slots[i]]))
-      return "a register";
-  return same_lists(k) ? NULL : "a list";
+/* said: VM_CHECK_SAID bytes; stays empty where all is the same. */
+static void compare(const vm_check *k, const vm_jit_exit *x, const ls_val *after, char *said) {
+  for (uint32_t i = 0; i < x->nslots; i++) {
+    unsigned r = x->slots[i];
+    if (same_value(after[r], k->f->regs[r]))
+      continue;
+    snprintf(said, VM_CHECK_SAID, "register %u is %lld, not %lld", r, (long long)after[r].i,
+             (long long)k->f->regs[r].i);
+    return;
+  }
+  if (!same_lists(k))
+    snprintf(said, VM_CHECK_SAID, "a list differs");
 }
 
 /* Runs from the region's entry to its exit by `step`. */
-static const char *replay(vm_context *cx, const vm_check *k, uint64_t work, uint32_t pc) {
+static bool replay(vm_context *cx, const vm_check *k, uint64_t work, uint32_t pc) {
   vm_frame *f = k->f;
-  const char *wrong = NULL;
+  bool fine = true;
   f->pc = k->pc;
   cx->work = k->work;
-  while (wrong == NULL && !(f->pc == pc && cx->work == work)) {
-    if (cx->work > work || vm_step(cx) != VM_FINE || cx->top != f)
-      wrong = "the way";
+  while (fine && !(cx->top == f && f->pc == pc && cx->work == work)) {
+    fine = cx->work <= work && vm_step(cx) == VM_FINE;
   }
+  while (cx->top != f) /* it went wrong in a call */
+    vm_frame_leave(cx);
   f->back = false;
-  return wrong;
+  return fine;
 }
 
-const char *vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x) {
+/* A list became a tree: the handles of rows in registers are addresses now. */
+static bool grew_tree(const vm_check *k) {
+  for (unsigned i = 0; i < k->f->code->fn->nlists; i++)
+    if (k->list[i] && ls_shape_layout(k->f->lists->list[i]->shape) == LS_TREE)
+      return true;
+  return false;
+}
+
+void vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x, char *said) {
   vm_frame *f = k->f;
   unsigned nregs = f->code->fn->nregs;
   uint64_t work = cx->work;
   size_t bytes = sizeof(ls_val) * nregs;
-  ls_val *after = x->reason == VM_JIT_EXIT_RAISED ? NULL : ls_mem_alloc(cx->mem, bytes + 1);
-  const char *wrong = NULL;
+  bool skip = x->reason == VM_JIT_EXIT_RAISED || grew_tree(k);
+  ls_val *after = skip ? NULL : ls_mem_alloc(cx->mem, bytes + 1);
+  *said = 0;
   if (after) {
     memcpy(after, f->regs, bytes);
     memcpy(f->regs, k->regs, bytes);
     exchange(k);
-    wrong = replay(cx, k, work, x->pc);
-    if (wrong == NULL)
-      wrong = compare(k, x, after);
+    if (replay(cx, k, work, x->pc))
+      compare(k, x, after, said);
+    else
+      snprintf(said, VM_CHECK_SAID, "it went another way");
     exchange(k);
     memcpy(f->regs, after, bytes);
     f->pc = x->pc;
@@ -174,5 +214,4 @@ const char *vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x) {
     ls_mem_free(cx->mem, after, bytes + 1);
   }
   check_free(cx, k);
-  return wrong;
 }

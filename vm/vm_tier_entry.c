@@ -71,20 +71,20 @@ static void drop_region(vm_tier *t, vm_region *g) {
 
 static void say_entry(const vm_entries *e, const vm_entry *y) {
   char name[140];
-  const _Atomic uint64_t *x = y->exits;
+  unsigned long long x[VM_JIT_EXIT_RAISED + 1];
   if (e->tier->o.log == NULL || y->stats.compiles == 0)
     return;
+  for (unsigned i = 0; i <= VM_JIT_EXIT_RAISED; i++)
+    x[i] = y->past_exits[i] + atomic_load(&y->exits[i]);
   vm_entry_name(e, y, name, sizeof name);
   vm_tier_say(
       e->tier,
       "%s: level %u, compiled %llu times, %llu runs; exits: shape %llu fault %llu work %llu "
       "leave %llu cold %llu return %llu bulk %llu raised %llu",
       name, y->stats.level, (unsigned long long)y->stats.compiles,
-      (unsigned long long)atomic_load(&y->runs), (unsigned long long)x[VM_JIT_EXIT_SHAPE],
-      (unsigned long long)x[VM_JIT_EXIT_FAULT], (unsigned long long)x[VM_JIT_EXIT_WORK],
-      (unsigned long long)x[VM_JIT_EXIT_LEAVE], (unsigned long long)x[VM_JIT_EXIT_COLD],
-      (unsigned long long)x[VM_JIT_EXIT_RETURN], (unsigned long long)x[VM_JIT_EXIT_BULK],
-      (unsigned long long)x[VM_JIT_EXIT_RAISED]);
+      (unsigned long long)(y->stats.runs + atomic_load(&y->runs)), x[VM_JIT_EXIT_SHAPE],
+      x[VM_JIT_EXIT_FAULT], x[VM_JIT_EXIT_WORK], x[VM_JIT_EXIT_LEAVE], x[VM_JIT_EXIT_COLD],
+      x[VM_JIT_EXIT_RETURN], x[VM_JIT_EXIT_BULK], x[VM_JIT_EXIT_RAISED]);
 }
 
 void vm_entries_delete(vm_entries *e) {
@@ -112,6 +112,33 @@ const char *vm_entry_name(const vm_entries *e, const vm_entry *y, char *out, siz
   return out;
 }
 
+/* The entry around this one whose code does what is asked about, or NULL. */
+static const vm_entry *covering(const vm_entries *e, const vm_entry *y) {
+  const vm_code *code = vm_code_of(e->link->module, y->fn);
+  unsigned nloops = e->link->module->fns[y->fn].nloops, at = y->loop;
+  while (at < nloops) {
+    at = code->loops[at].parent;
+    const vm_entry *around = vm_entry_of(e, y->fn, at < nloops ? at : nloops);
+    if (atomic_load(&around->region))
+      return around;
+  }
+  return NULL;
+}
+
+/* Why there is no code of its own. */
+static void explain(const vm_entries *e, const vm_entry *y, vm_entry_stats *out) {
+  char name[140];
+  const vm_entry *around = covering(e, y);
+  out->level = around ? around->stats.level : 0;
+  if (around)
+    snprintf(out->why, sizeof out->why, "in the code of %s",
+             vm_entry_name(e, around, name, sizeof name));
+  else if (out->why[0] == 0)
+    snprintf(out->why, sizeof out->why, "%s",
+             atomic_load(&y->state) == ENTRY_QUEUED ? "it is being compiled"
+                                                    : "not enough work was done there yet");
+}
+
 bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *out) {
   vm_entries *e = k->entries;
   *out = (vm_entry_stats){0};
@@ -120,8 +147,9 @@ bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *
   const vm_entry *y = vm_entry_of(e, fn, loop);
   pthread_mutex_lock(&e->tier->lock);
   *out = y->stats;
+  out->runs += atomic_load(&y->runs);
   if (atomic_load(&y->region) == NULL)
-    out->level = 0;
+    explain(e, y, out);
   pthread_mutex_unlock(&e->tier->lock);
   return true;
 }
@@ -271,6 +299,14 @@ static void say_result(vm_tier *t, vm_job *job, const vm_jit_code *code, const c
     vm_tier_say(t, "%s: level %u refused: %s", name, job->request.level, why);
 }
 
+void vm_job_refuse(vm_tier *t, vm_job *job, const char *why) {
+  say_result(t, job, NULL, why);
+  pthread_mutex_lock(&t->lock);
+  refuse(t, job, why);
+  pthread_mutex_unlock(&t->lock);
+  vm_job_free(t, job);
+}
+
 /* Nothing can be made executable here. */
 static void note_denied(vm_tier *t, const char *why) {
   pthread_mutex_lock(&t->loading);
@@ -308,12 +344,21 @@ bool vm_job_run_cached(vm_tier *t, vm_job *job) {
   return true;
 }
 
+static bool is_full(vm_tier *t) {
+  pthread_mutex_lock(&t->lock);
+  bool full = t->code_bytes >= t->o.most_code;
+  pthread_mutex_unlock(&t->lock);
+  return full;
+}
+
 void vm_job_run(vm_tier *t, vm_job *job) {
   char why[VM_JIT_WHY] = "";
   const vm_jit_code *code = NULL;
   vm_jit_status status = VM_JIT_FAILED;
   job->request.keep_object = job->cacheable;
-  if (vm_tier_plugin(t))
+  if (is_full(t))
+    snprintf(why, sizeof why, "all the memory that compiled code may take is taken");
+  else if (vm_tier_plugin(t))
     status = t->plugin->compile(t->engine, &job->request, &code, why);
   else
     snprintf(why, sizeof why, "%s", t->why);

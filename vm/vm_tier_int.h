@@ -66,6 +66,7 @@ typedef struct vm_entry {
   uint8_t *changes;   /* by list: how much its shape has changed */
   _Atomic uint64_t exits[VM_JIT_EXIT_RAISED + 1];
   _Atomic uint64_t runs;
+  uint64_t past_exits[VM_JIT_EXIT_RAISED + 1]; /* of before the last decision on them */
   vm_entry_stats stats;
 } vm_entry;
 
@@ -119,7 +120,7 @@ struct vm_tier {
   _Atomic uint64_t stored;
   char why[VM_JIT_WHY];
   uint64_t compiled, cached, refused, dropped, code_bytes, compile_ns;
-  _Atomic uint64_t checked, wrong; /* runs of regions, with `check` */
+  _Atomic uint64_t checked, wrong, unchecked; /* runs of regions, with `check` */
 };
 
 /* vm_tier_plugin.c.  false: t->why. */
@@ -137,6 +138,8 @@ void vm_tier_say(vm_tier *t, const char *form, ...) __attribute__((format(printf
 
 /* vm_tier_entry.c */
 void vm_job_run(vm_tier *t, vm_job *job); /* takes it */
+/* The entry stays as it is, for that reason; takes the job. */
+void vm_job_refuse(vm_tier *t, vm_job *job, const char *why);
 /* Code from the cache becomes the entry's; takes the job.  false: there is none, nothing taken. */
 bool vm_job_run_cached(vm_tier *t, vm_job *job);
 void vm_job_free(vm_tier *t, vm_job *job);
@@ -175,8 +178,9 @@ void vm_object_unload(const vm_loaded *loaded);
 /* vm_tier_check.c.  Of the run of a region that is about to begin; NULL: it is not checked. */
 typedef struct vm_check vm_check;
 vm_check *vm_check_begin(vm_context *cx);
-/* Takes the check.  What was not as `step` does it, or NULL. */
-const char *vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x);
+/* Takes the check.  said: VM_CHECK_SAID bytes, what was not as `step` does it, or "". */
+#define VM_CHECK_SAID 100u
+void vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x, char *said);
 
 /* vm_tier_rate.c */
 uint64_t vm_clock_ns(void);

@@ -367,8 +367,8 @@ static bool should_change(vm_context *cx, vm_entry *y, const vm_region *g,
   }
   if (!too_many(y, reason))
     return false;
-  atomic_store(&y->exits[reason], 0);
-  atomic_store(&y->runs, 0);
+  y->past_exits[reason] += atomic_exchange(&y->exits[reason], 0);
+  y->stats.runs += atomic_exchange(&y->runs, 0);
   return true;
 }
 

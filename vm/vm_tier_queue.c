@@ -113,7 +113,7 @@ void vm_tier_submit(vm_tier *t, vm_job *job) {
   }
   pthread_mutex_unlock(&t->lock);
   if (!fine)
-    vm_job_free(t, job); /* the entry stays as one that waits: nothing runs wrong */
+    vm_job_refuse(t, job, "no thread that compiles could be started");
 }
 
 static bool is_at_work(const vm_tier *t, const vm_entries *e) {

@@ -53,10 +53,12 @@ pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_l
     const vm_fn *fn = &module->fns[f];
     const vm_loop_profile *loops = profile->fns[f].loops;
     for (uint32_t i = 0; loops && i < fn->nloops && status != PURE_OK; i++) {
-      if (loops[i].headers == 0 || loop-- > 0)
-        continue;
       describe(fn, i, &loops[i], &full);
       describe_tier(session, f, i, &full);
+      bool seen =
+          loops[i].headers || full.tier[0] == 'l'; /* the interpreter need not have been there */
+      if (!seen || loop-- > 0)
+        continue;
       full.size = out->size;
       memcpy(out, &full, out->size);
       status = PURE_OK;

@@ -137,8 +137,10 @@ static void report(void *user, const lang_error *e) {
 }
 
 static void pair_open(pair *p, ls_mem *mem) {
+  ls_policy moving = ls_policy_default;
+  moving.stress_seed = p->o->stress;
   for (unsigned side = 0; side < 2; side++) {
-    p->link[side] = vm_link_new(p->m, mem, NULL);
+    p->link[side] = vm_link_new(p->m, mem, side && p->o->stress ? &moving : NULL);
     for (unsigned i = 0; i < p->m->nstored; i++)
       fill_list(p, side, i, p->o->seed * 31 + i + 1);
     if (side == 1 && p->o->link_made)
@@ -232,6 +234,8 @@ static void call(pair *p, unsigned number) {
     compare_results(p, fn, out);
   for (unsigned s = 0; s < 2 && status[s] == VM_OK; s++)
     vm_result_release(&out[s]);
+  if (p->o->called)
+    p->o->called(p->o->user, p->link[1]);
   if (ls_store_digest(vm_link_store(p->link[0])) != ls_store_digest(vm_link_store(p->link[1])))
     fail(p, fn->name, "store");
 }

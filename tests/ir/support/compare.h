@@ -16,9 +16,12 @@ typedef struct {
   unsigned calls; /* of each function */
   bool relayout;  /* stored lists in layouts at random */
   bool limits;    /* some calls with little work or memory to spend */
+  uint64_t
+      stress; /* != 0: the second store's lists change layouts at random, and it has no limits */
   /* Instead of a machine: the second link is made ready for its contexts, and is about to go. */
   void (*link_made)(void *user, vm_link *k);
   void (*link_ends)(void *user, vm_link *k);
+  void (*called)(void *user, vm_link *k); /* after each call; NULL: nothing */
   void *user;
 } compare_options;
 

@@ -48,7 +48,7 @@ typedef struct {
   variable vars[MAX_NAMES];
   row rows[MAX_NAMES];
   unsigned nvars, nrows;
-  bool event, helper;
+  bool event, helper, small;
 } maker;
 
 static uint64_t chance(maker *m, uint64_t n) {
@@ -530,7 +530,7 @@ static void stmt_call(maker *m) {
     return;
   line(m);
   name_variable(m, T_INT, true, "var");
-  put(m, "%s(", m->event && chance(m, 2) ? "change" : "ask");
+  put(m, "%s(", m->event && !m->small && chance(m, 2) ? "change" : "ask");
   near_key(m);
   put(m, ")");
   m->nvars++;
@@ -569,7 +569,7 @@ static void function(maker *m, const char *word, const char *name, bool event, b
   m->nvars = m->nrows = m->depth = m->loops = 0;
   m->event = event;
   m->helper = helper;
-  m->budget = 30;
+  m->budget = m->small ? 7 : 30;
   m->indent = 1;
   m->vars[m->nvars++] = (variable){"n", T_INT, false};
   put(m, "%s %s(n: int): int {", word, name);
@@ -580,22 +580,38 @@ static void function(maker *m, const char *word, const char *name, bool event, b
   else
     put(m, "\n  var out = 0");
   m->vars[m->nvars++] = (variable){"out", T_INT, true};
-  for (unsigned n = 4 + (unsigned)chance(m, 6); n--;)
+  for (unsigned n = m->small ? 3 : 4 + (unsigned)chance(m, 6); n--;)
     statement(m);
   put(m, "\n  return out\n}\n\n");
 }
 
-char *random_source(uint64_t seed) {
-  maker m = {.state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1};
+static void begin(maker *m, uint64_t seed, bool small) {
+  *m = (maker){.state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1, .small = small};
   for (unsigned k = 0; k < 8; k++)
-    chance(&m, 2);
-  put(&m, "list s (k: int, v: int, z: bool) key k\n"
-          "list e (a: int, b: int, w: real) key (a, b)\n"
-          "list p (x: int, y: int, z: bool)\n"
-          "list t (a: int, b: int, c: int, r: real) key (a, b, c)\n\n");
+    chance(m, 2);
+  put(m, "list s (k: int, v: int, z: bool) key k\n"
+         "list e (a: int, b: int, w: real) key (a, b)\n"
+         "list p (x: int, y: int, z: bool)\n"
+         "list t (a: int, b: int, c: int, r: real) key (a, b, c)\n\n");
+}
+
+char *random_source(uint64_t seed) {
+  maker m;
+  begin(&m, seed, false);
   function(&m, "fn", "ask", false, true);
   function(&m, "fn", "change", true, true);
   function(&m, "query", "question", false, false);
   function(&m, "event", "happens", true, false);
+  return m.text;
+}
+
+char *random_source_small(uint64_t seed) {
+  maker m;
+  begin(&m, seed, true);
+  function(&m, "fn", "ask", false, true);
+  if (chance(&m, 2))
+    function(&m, "query", "question", false, false);
+  else
+    function(&m, "event", "happens", true, false);
   return m.text;
 }

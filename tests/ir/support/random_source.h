@@ -8,5 +8,7 @@
 /* Source text that compiles, 0-terminated, from malloc; the same for the same seed.  Its calls may
  * fault, but end after few steps. */
 char *random_source(uint64_t seed);
+/* Likewise, with one helper and one query or event, each of a few statements. */
+char *random_source_small(uint64_t seed);
 
 #endif
