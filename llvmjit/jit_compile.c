@@ -29,6 +29,7 @@ typedef struct {
   LLVMTargetMachineRef machine;
   LLVMMemoryBufferRef object;
   compiled *out;
+  vm_jit_status status;
   char *why;
   char said[VM_JIT_WHY]; /* by LLVM's diagnostics */
 } compile;
@@ -223,33 +224,52 @@ static void compile_end(compile *c) {
     jit_machine_give(c->e->machines, quick, c->machine);
 }
 
+/* All that calls LLVM; what it makes is freed here too. */
+static void compile_part(void *user) {
+  compile *c = user;
+  c->status = VM_JIT_FAILED;
+  c->machine = jit_machine_take(c->e->machines, c->q->level <= 1, c->why);
+  if (c->machine == NULL)
+    return;
+  c->llvm = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(c->llvm, hear, c);
+  c->status = c->out ? make_object(c) : VM_JIT_NO_MEMORY;
+  if (c->status == VM_JIT_OK)
+    c->status = link_object(c);
+  if (c->status == VM_JIT_NO_MEMORY)
+    jit_say(c->why, "no memory");
+  compile_end(c);
+}
+
 vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_region *r,
                                  const vm_jit_code **out, char *why) {
   compile c = {.e = e, .q = q, .r = r, .why = why};
   name_region(&c);
   jit_dump_region(q, c.name, r);
-  c.machine = jit_machine_take(e->machines, q->level <= 1, why);
-  if (c.machine == NULL)
-    return VM_JIT_FAILED;
-  c.llvm = LLVMContextCreate();
-  LLVMContextSetDiagnosticHandler(c.llvm, hear, &c);
+  if (atomic_load(&e->given_up)) {
+    jit_say(why, "LLVM gave up before");
+    return VM_JIT_DENIED;
+  }
+  uint64_t heap = jit_heap_now();
   c.out = compiled_new(e, r);
-  vm_jit_status status = c.out ? make_object(&c) : VM_JIT_NO_MEMORY;
-  if (status == VM_JIT_OK)
-    status = link_object(&c);
-  if (status == VM_JIT_NO_MEMORY)
-    jit_say(why, "no memory");
-  if (status == VM_JIT_OK)
+  if (!jit_guarded(compile_part, &c, why)) {
+    atomic_store(&e->given_up, true);
+    c.status = VM_JIT_DENIED;
+  }
+  if (c.status == VM_JIT_OK)
     *out = &c.out->code;
   else if (c.out)
     compiled_free(e, c.out);
-  compile_end(&c);
-  return status;
+  atomic_fetch_add(&e->heap, (int64_t)(jit_heap_now() - heap));
+  return c.status;
 }
 
 void jit_drop_code(vm_jit_engine *e, const vm_jit_code *code) {
   /* The core was given a pointer to the first member. */
   compiled *c = (compiled *)(uintptr_t)code;
-  jit_orc_unlink(e->orc, &c->linked);
+  uint64_t heap = jit_heap_now();
+  if (!atomic_load(&e->given_up)) /* else ORC may be locked for ever */
+    jit_orc_unlink(e->orc, &c->linked);
   compiled_free(e, c);
+  atomic_fetch_add(&e->heap, (int64_t)(jit_heap_now() - heap));
 }

@@ -34,6 +34,8 @@ struct jit_orc {
   pthread_mutex_t lock;
   orc_place *free, *all;
   unsigned made;
+  bool gdb; /* objects are registered */
+  uint64_t debug_objects, debug_bytes;
   char reported[VM_JIT_WHY]; /* last; under the lock */
 };
 
@@ -55,6 +57,7 @@ static void tell_gdb(jit_orc *o) {
       dlopen(llvm.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) == NULL)
     return;
   LLVMErrorRef error = LLVMOrcLLJITEnableDebugSupport(o->jit);
+  o->gdb = error == NULL;
   if (error)
     LLVMConsumeError(error); /* code runs all the same */
 }
@@ -220,6 +223,15 @@ static vm_jit_status link_failed(jit_orc *o, LLVMErrorRef error, char *why) {
   return denied ? VM_JIT_DENIED : VM_JIT_FAILED;
 }
 
+static void count_debug(jit_orc *o, uint64_t bytes, int sign) {
+  if (bytes == 0)
+    return;
+  pthread_mutex_lock(&o->lock);
+  o->debug_objects += (uint64_t)(int64_t)sign;
+  o->debug_bytes += sign > 0 ? bytes : -bytes;
+  pthread_mutex_unlock(&o->lock);
+}
+
 vm_jit_status jit_orc_link(jit_orc *o, LLVMMemoryBufferRef object, const char *name,
                            jit_linked *out, char *why) {
   orc_place *p = take_place(o, why);
@@ -227,6 +239,7 @@ vm_jit_status jit_orc_link(jit_orc *o, LLVMMemoryBufferRef object, const char *n
     LLVMDisposeMemoryBuffer(object);
     return VM_JIT_FAILED;
   }
+  uint64_t bytes = LLVMGetBufferSize(object);
   LLVMErrorRef error = LLVMOrcLLJITAddObjectFileWithRT(o->jit, p->tracker, object);
   if (error == NULL)
     error = look_up(o, p, name, &out->address);
@@ -236,7 +249,19 @@ vm_jit_status jit_orc_link(jit_orc *o, LLVMMemoryBufferRef object, const char *n
     return status;
   }
   out->own = p;
+  out->debug_bytes = o->gdb ? bytes : 0;
+  count_debug(o, out->debug_bytes, 1);
   return VM_JIT_OK;
 }
 
-void jit_orc_unlink(jit_orc *o, jit_linked *code) { give_place(o, code->own); }
+void jit_orc_unlink(jit_orc *o, jit_linked *code) {
+  count_debug(o, code->debug_bytes, -1);
+  give_place(o, code->own);
+}
+
+void jit_orc_read(jit_orc *o, vm_jit_memory *out) {
+  pthread_mutex_lock(&o->lock);
+  out->debug_objects = o->debug_objects;
+  out->debug_bytes = o->debug_bytes;
+  pthread_mutex_unlock(&o->lock);
+}

@@ -19,12 +19,16 @@
  *   jit_perf.c      where code lies, for perf
  *   jit_dump.c      stages as text
  *   jit_error.c     LLVM's errors
+ *   jit_fatal.c     those with which LLVM would end the process
+ *   jit_memory.c    what LLVM holds
  *
  * A compile has an LLVMContext of its own, so nothing of LLVM is shared between threads but the
  * ORC session, which locks for itself.
  */
 #ifndef PURE_JIT_INT_H
 #define PURE_JIT_INT_H
+
+#include <stdatomic.h>
 
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
@@ -45,6 +49,14 @@ void jit_error_take(LLVMErrorRef error, char *why);
 /* Takes an LLVM message (may be NULL). */
 void jit_message_take(char *message, char *why);
 void jit_say(char *why, const char *text);
+
+/* jit_fatal.c.  begin: once an engine. */
+void jit_fatal_begin(void);
+/* Does that part.  False: LLVM gave up in it, see why; all that it made and held is lost. */
+bool jit_guarded(void (*part)(void *user), void *user, char *why);
+
+/* jit_memory.c: bytes of the heap that are taken, whoever took them; 0: nobody knows. */
+uint64_t jit_heap_now(void);
 
 /* ---- lowering */
 
@@ -194,6 +206,7 @@ typedef struct jit_orc jit_orc;
 typedef struct {
   void *own;
   uint64_t address;
+  uint64_t debug_bytes; /* registered for gdb */
 } jit_linked;
 jit_orc *jit_orc_new(const vm_jit_core *core, ls_mem *mem, char *why);
 void jit_orc_delete(jit_orc *o);
@@ -201,6 +214,7 @@ void jit_orc_delete(jit_orc *o);
 vm_jit_status jit_orc_link(jit_orc *o, LLVMMemoryBufferRef object, const char *name,
                            jit_linked *out, char *why);
 void jit_orc_unlink(jit_orc *o, jit_linked *code);
+void jit_orc_read(jit_orc *o, vm_jit_memory *out); /* the debug registration */
 
 /* ---- symbols */
 
@@ -245,6 +259,8 @@ struct vm_jit_engine {
   jit_machines *machines;
   jit_orc *orc;
   jit_perf *perf;
+  _Atomic int64_t heap;  /* by how much it grew while LLVM was at work */
+  _Atomic bool given_up; /* LLVM broke off a compile: it is not called again */
 };
 
 #endif

@@ -6,8 +6,10 @@
 
 static void engine_close(vm_jit_engine *e) {
   jit_perf_delete(e->perf);
-  jit_orc_delete(e->orc);
-  jit_machines_delete(e->machines);
+  if (!atomic_load(&e->given_up)) {
+    jit_orc_delete(e->orc);
+    jit_machines_delete(e->machines);
+  }
   ls_mem_free(e->mem, e, sizeof *e);
 }
 
@@ -19,10 +21,13 @@ static vm_jit_engine *engine_open(const vm_jit_core *core, ls_mem *mem, char *wh
   }
   e->core = core;
   e->mem = mem;
+  uint64_t heap = jit_heap_now();
+  jit_fatal_begin();
   e->machines = jit_machines_new(mem, why);
   if (e->machines)
     e->orc = jit_orc_new(core, mem, why);
   e->perf = jit_perf_new(mem, core->perf);
+  atomic_store(&e->heap, (int64_t)(jit_heap_now() - heap));
   if (e->orc)
     return e;
   engine_close(e);
@@ -81,6 +86,12 @@ static vm_jit_status engine_compile(vm_jit_engine *e, const vm_jit_request *q,
   return status;
 }
 
+static void engine_read(vm_jit_engine *e, vm_jit_memory *out) {
+  int64_t heap = atomic_load(&e->heap);
+  *out = (vm_jit_memory){.heap_bytes = heap > 0 ? (uint64_t)heap : 0};
+  jit_orc_read(e->orc, out);
+}
+
 static const vm_jit_plugin plugin = {
     .abi = VM_JIT_ABI,
     .llvm = JIT_LLVM_VERSION,
@@ -88,6 +99,7 @@ static const vm_jit_plugin plugin = {
     .close = engine_close,
     .compile = engine_compile,
     .drop = jit_drop_code,
+    .read = engine_read,
 };
 
 __attribute__((visibility("default"))) const vm_jit_plugin *pure_jit_plugin(void) {

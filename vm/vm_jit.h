@@ -26,7 +26,7 @@
 
 #include "vm/vm.h"
 
-#define VM_JIT_VERSION 2u
+#define VM_JIT_VERSION 3u
 
 typedef struct vm_frame vm_frame;
 
@@ -123,9 +123,15 @@ typedef enum {
   VM_JIT_OK,
   VM_JIT_NO_MEMORY,
   VM_JIT_REFUSED, /* this region cannot be compiled: why says so */
-  VM_JIT_DENIED,  /* no executable memory here: nothing can be compiled */
+  VM_JIT_DENIED,  /* no executable memory here, or LLVM gave up: nothing can be compiled any more */
   VM_JIT_FAILED   /* a bug, or LLVM said no */
 } vm_jit_status;
+
+/* What the plug-in holds. */
+typedef struct {
+  uint64_t heap_bytes;                 /* LLVM's, about; 0: not known */
+  uint64_t debug_objects, debug_bytes; /* registered for gdb */
+} vm_jit_memory;
 
 #define VM_JIT_WHY 160 /* bytes for a reason, with the final 0 */
 
@@ -138,6 +144,7 @@ typedef struct {
   vm_jit_status (*compile)(vm_jit_engine *e, const vm_jit_request *q, const vm_jit_code **out,
                            char *why);
   void (*drop)(vm_jit_engine *e, const vm_jit_code *code);
+  void (*read)(vm_jit_engine *e, vm_jit_memory *out);
 } vm_jit_plugin;
 
 /* What both sides know of one another's structures, so that a plug-in that was built from another

@@ -204,6 +204,13 @@ void vm_tier_read(vm_tier *t, vm_tier_stats *out) {
     out->llvm = t->plugin->llvm;
   if (loaded < 0)
     out->why = t->why;
+  if (loaded != 0 && t->engine) {
+    vm_jit_memory m;
+    t->plugin->read(t->engine, &m);
+    out->heap_bytes = m.heap_bytes;
+    out->debug_objects = m.debug_objects;
+    out->debug_bytes = m.debug_bytes;
+  }
   pthread_mutex_lock(&t->lock);
   for (const vm_job *job = t->first; job; job = job->next)
     out->waiting++;

@@ -65,8 +65,10 @@ typedef struct {
   const char *llvm;   /* version, or NULL */
   const char *why;    /* nothing is compiled, or NULL */
   uint64_t compiled, cached, refused, dropped, waiting;
-  uint64_t code_bytes; /* held now */
-  uint64_t compile_ns; /* all together */
+  uint64_t code_bytes;                 /* held now */
+  uint64_t compile_ns;                 /* all together */
+  uint64_t heap_bytes;                 /* LLVM's, about */
+  uint64_t debug_objects, debug_bytes; /* registered for gdb */
   /* With `check`: runs compared, those of them that differed (bugs), and those not compared. */
   uint64_t checked, wrong, unchecked;
 } vm_tier_stats;

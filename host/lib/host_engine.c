@@ -112,7 +112,10 @@ void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out) {
                           .refused = s.refused,
                           .dropped = s.dropped,
                           .code_bytes = s.code_bytes,
-                          .compile_ns = s.compile_ns};
+                          .compile_ns = s.compile_ns,
+                          .heap_bytes = s.heap_bytes,
+                          .debug_objects = s.debug_objects,
+                          .debug_bytes = s.debug_bytes};
 }
 
 void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {

@@ -113,7 +113,7 @@ static void print_tiers(const run *r) {
   fprintf(stderr, "tiers\n  asked for %s", tier_name(r->o.jit));
   if (s.llvm)
     fprintf(stderr, ", LLVM %s", s.llvm);
-  if (s.reason)
+  if (s.reason && s.compiled + s.cached == 0)
     fprintf(stderr, "; everything ran on the interpreter: %s", s.reason);
   else if (r->o.jit != PURE_JIT_0)
     fprintf(
@@ -123,6 +123,13 @@ static void print_tiers(const run *r) {
         (unsigned long long)s.code_bytes, (unsigned long long)s.dropped,
         (unsigned long long)s.refused);
   fputc('\n', stderr);
+  if (s.reason && s.compiled + s.cached)
+    fprintf(stderr, "  nothing more is compiled: %s\n", s.reason);
+  if (s.heap_bytes)
+    fprintf(stderr, "  %12.3f MB  of LLVM's heap, about\n", (double)s.heap_bytes / 1048576);
+  if (s.debug_objects)
+    fprintf(stderr, "  %12.3f MB  registered for gdb, %llu objects\n",
+            (double)s.debug_bytes / 1048576, (unsigned long long)s.debug_objects);
 }
 
 void run_stats_print(run *r) {
