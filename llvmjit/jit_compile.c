@@ -8,7 +8,7 @@
 
 /* Regions whose object is larger are not kept: compiled code is to save time, not to cost
  * memory. */
-#define MAX_OBJECT_BYTES (UINT64_C(4) << 20)
+#define MAX_OBJECT_BYTES (UINT64_C(1) << 20)
 
 #define MAX_LINES 512u /* of a region, for perf */
 

@@ -168,6 +168,10 @@ static void compare(const vm_check *k, const vm_jit_exit *x, const ls_val *after
     snprintf(said, VM_CHECK_SAID, "a list differs");
 }
 
+static bool is_return(unsigned op) {
+  return op == VM_OP_RET || op == VM_OP_RETV || op == VM_OP_RETL;
+}
+
 /* Runs from the region's entry to its exit by `step`. */
 static bool replay(vm_context *cx, const vm_check *k, uint64_t work, uint32_t pc) {
   vm_frame *f = k->f;
@@ -175,7 +179,8 @@ static bool replay(vm_context *cx, const vm_check *k, uint64_t work, uint32_t pc
   f->pc = k->pc;
   cx->work = k->work;
   while (fine && !(cx->top == f && f->pc == pc && cx->work == work)) {
-    fine = cx->work <= work && vm_step(cx) == VM_FINE;
+    bool ends = cx->top == f && is_return(f->code->fn->code[f->pc].op);
+    fine = !ends && cx->work <= work && vm_step(cx) == VM_FINE;
   }
   while (cx->top != f) /* it went wrong in a call */
     vm_frame_leave(cx);

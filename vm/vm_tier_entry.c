@@ -259,6 +259,7 @@ static void install(vm_tier *t, vm_job *job, vm_region *g) {
   const vm_jit_code *code = g->code;
   vm_entry_retire(e, y);
   y->stats.level = g->level;
+  atomic_store(&y->level, g->level);
   y->stats.cached = code->cached;
   y->stats.compile_ns = code_ns(code);
   y->stats.code_bytes = code->code_bytes;

@@ -55,15 +55,14 @@ typedef struct vm_region {
 
 typedef struct vm_entry {
   _Atomic(vm_region *) region;
-  uint32_t fn, pc, loop; /* loop: nloops for the function's start */
-  _Atomic uint8_t state; /* vm_entry_state */
-  uint8_t level;         /* of the code */
-  uint8_t rounds;        /* given up because assumptions failed */
-  uint64_t wait;         /* heat before it is compiled again */
-  uint64_t try_at;       /* heat at which the cache is looked into next */
-  bool careful;
-  vm_jit_list *facts; /* that the code was compiled for; nlists of the function */
-  uint8_t *changes;   /* by list: how much its shape has changed */
+  uint32_t fn, pc, loop;   /* loop: nloops for the function's start */
+  _Atomic uint8_t state;   /* vm_entry_state */
+  _Atomic uint8_t level;   /* of the code */
+  _Atomic uint8_t rounds;  /* given up because assumptions failed */
+  _Atomic uint64_t wait;   /* heat before it is compiled again */
+  _Atomic uint64_t try_at; /* heat at which the cache is looked into next */
+  bool careful;            /* no checks for loops as a whole */
+  uint8_t *changes;        /* by list: how much its shape has changed */
   _Atomic uint64_t exits[VM_JIT_EXIT_RAISED + 1];
   _Atomic uint64_t runs;
   uint64_t past_exits[VM_JIT_EXIT_RAISED + 1]; /* of before the last decision on them */

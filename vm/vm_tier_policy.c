@@ -85,6 +85,7 @@ static vm_jit_list fact_of(const vm_frame *f, unsigned i, const vm_entry *y) {
   return fact;
 }
 
+/* Under the lock. */
 static bool job_facts(vm_tier *t, vm_job *job, const vm_frame *f, vm_entry *y) {
   const vm_fn *fn = f->code->fn;
   if (fn->nlists) {
@@ -133,7 +134,10 @@ static vm_job *job_new(vm_context *cx, vm_entry *y, unsigned level) {
       .dump_user = t->o.user,
       .dump_kinds = (uint8_t)t->o.dump_kinds,
   };
-  if (job_facts(t, job, f, y))
+  pthread_mutex_lock(&t->lock);
+  bool fine = job_facts(t, job, f, y);
+  pthread_mutex_unlock(&t->lock);
+  if (fine)
     return job;
   vm_job_free(t, job);
   return NULL;
@@ -183,7 +187,7 @@ static void upgrade(vm_context *cx, vm_entry *y, uint64_t heat) {
   }
   if (state == ENTRY_COLD && heat >= heat_first(t) && heat >= y->wait)
     request(cx, y, y->rounds > MAX_ROUNDS ? 1 : first_level(t, cx->top));
-  else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->stats.level < best_level(t) &&
+  else if (state == ENTRY_READY && y->rounds <= MAX_ROUNDS && y->level < best_level(t) &&
            heat >= heat_best(t))
     request(cx, y, best_level(t));
 }
@@ -341,14 +345,14 @@ static uint64_t entry_heat(const vm_context *cx, const vm_entry *y) {
 static void again(vm_context *cx, vm_entry *y) {
   vm_tier *t = cx->entries->tier;
   vm_entry_retire(cx->entries, y);
-  if (y->rounds < 255)
-    y->rounds++;
-  unsigned shift = y->rounds < 8 ? y->rounds : 8;
+  uint8_t rounds = y->rounds < UINT8_MAX ? y->rounds + 1 : UINT8_MAX;
+  unsigned shift = rounds < 8 ? rounds : 8;
+  y->rounds = rounds;
   y->wait = entry_heat(cx, y) + (heat_first(t) << shift) / 16;
   y->stats.deopts++;
-  atomic_store(&y->state, y->rounds > 2 * MAX_ROUNDS ? ENTRY_CLOSED : ENTRY_COLD);
-  if (y->rounds > 2 * MAX_ROUNDS)
+  if (rounds > 2 * MAX_ROUNDS)
     snprintf(y->stats.why, sizeof y->stats.why, "its code never fitted for long");
+  atomic_store(&y->state, rounds > 2 * MAX_ROUNDS ? ENTRY_CLOSED : ENTRY_COLD);
 }
 
 /* Exits that should be rare: whether so many came that something must be done. */
