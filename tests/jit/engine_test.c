@@ -198,6 +198,105 @@ START_TEST(denied) {
 }
 END_TEST
 
+/* A region of a great many instructions, more than the core ever asks for. */
+static char *long_region(void) {
+  enum { N = 30000 };
+  char *text = malloc(N * 40 + 400), *at = text;
+  ck_assert_ptr_nonnull(text);
+  at += sprintf(at, "region long fn 0 pc 0 regs 8\nb0:\n  v1 = work\n  v2 = reg:i64 0\n");
+  for (unsigned i = 3; i < N; i++)
+    at += sprintf(at, "  v%u = add.x v%u v2 exit 0\n", i, i - 1);
+  sprintf(at, "  leave exit 0\nexit 0: pc 7 leave work v1+5 r2=v2\n");
+  return text;
+}
+
+START_TEST(too_large) {
+  bench b;
+  char why[VM_JIT_WHY] = "";
+  const vm_jit_code *code = NULL;
+  vm_jit_request q = {.level = 1};
+  char *text = long_region();
+  bench_open(&b);
+  ir_region *r = bench_parse(&b, text);
+  ck_assert_int_eq(jit_compile_region(b.engine, &q, r, &code, why), VM_JIT_REFUSED);
+  ck_assert_str_eq(why, "too much machine code");
+  ir_region_delete(r);
+  bench_close(&b);
+  free(text);
+}
+END_TEST
+
+typedef struct {
+  vm_jit_engine *e;
+  bool came_back;
+} wrong_module;
+
+/* What no machine has instructions for: LLVM would print that and end the process. */
+static void emit_wrong(void *user) {
+  wrong_module *w = user;
+  char why[VM_JIT_WHY];
+  LLVMMemoryBufferRef object;
+  LLVMTargetMachineRef machine = jit_machine_take(w->e->machines, true, why);
+  LLVMContextRef c = LLVMContextCreate();
+  LLVMModuleRef m = LLVMModuleCreateWithNameInContext("wrong", c);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
+  char *triple = LLVMGetTargetMachineTriple(machine);
+  LLVMSetTarget(m, triple);
+  LLVMDisposeMessage(triple);
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(c), NULL, 0, false);
+  LLVMValueRef f = LLVMAddFunction(m, "f", type);
+  LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(c, f, "entry"));
+  unsigned id = LLVMLookupIntrinsicID("llvm.r600.group.barrier", 23);
+  ck_assert_uint_ne(id, 0);
+  LLVMBuildCall2(b, type, LLVMGetIntrinsicDeclaration(m, id, NULL, 0), NULL, 0, "");
+  LLVMBuildRetVoid(b);
+  LLVMDisposeBuilder(b);
+  jit_emit(m, machine, LLVMObjectFile, &object, why);
+  w->came_back = true;
+}
+
+/* In a process of its own, because what LLVM held is lost. */
+static int give_up(void) {
+  bench b;
+  char why[VM_JIT_WHY] = "";
+  bench_open(&b);
+  wrong_module w = {b.engine, false};
+  bool fine = jit_guarded(emit_wrong, &w, why);
+  fprintf(stderr, "%s\n", why);
+  return !fine && !w.came_back && strncmp(why, "LLVM gave up: Cannot select", 27) == 0 ? 0 : 1;
+}
+
+/* A fatal error of LLVM ends the part in which it happens, and nothing else. */
+START_TEST(gave_up) {
+  int status;
+  pid_t child = fork();
+  if (child == 0)
+    _exit(give_up());
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
+/* After that what there is runs on, and nothing more is compiled. */
+START_TEST(after_that) {
+  bench b;
+  char why[VM_JIT_WHY] = "";
+  bench_open(&b);
+  ir_region *r = bench_parse(&b, sum);
+  const vm_jit_code *code = bench_compile(&b, r, 2), *more = NULL;
+  atomic_store(&b.engine->given_up, true);
+  vm_jit_request q = {.level = 1};
+  ck_assert_int_eq(jit_compile_region(b.engine, &q, r, &more, why), VM_JIT_DENIED);
+  ck_assert_str_eq(why, "LLVM gave up before");
+  ck_assert_int_eq(run_sum(code, 0, 100), 4950);
+  atomic_store(&b.engine->given_up, false); /* it had not, really */
+  bench_drop(&b, code);
+  ir_region_delete(r);
+  bench_close(&b);
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("engine");
   TCase *t = tcase_create("engine");
@@ -207,6 +306,9 @@ int main(void) {
   tcase_add_test(t, many);
   tcase_add_test(t, no_memory);
   tcase_add_test(t, denied);
+  tcase_add_test(t, too_large);
+  tcase_add_test(t, gave_up);
+  tcase_add_test(t, after_that);
   suite_add_tcase(s, t);
   SRunner *r = srunner_create(s);
   srunner_run_all(r, CK_ENV);

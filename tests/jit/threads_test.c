@@ -3,6 +3,7 @@
 #include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,18 +114,40 @@ static const vm_tier_options options[] = {
     {.level = 2, .threads = 2, .has_threshold = true, .threshold = 0, .stress = 3},
 };
 
+/* No page is ever writable and executable at once, whatever is being compiled meanwhile. */
+static void *watcher(void *user) {
+  const atomic_bool *end = user;
+  char line[400];
+  uintptr_t looks = 0;
+  do {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    ck_assert_ptr_nonnull(maps);
+    while (fgets(line, sizeof line, maps))
+      ck_assert_msg(strstr(line, " rwx") == NULL && strstr(line, " -wx") == NULL, "%s", line);
+    fclose(maps);
+    looks++;
+  } while (!atomic_load(end));
+  return (void *)looks;
+}
+
 START_TEST(readers) {
   enum { N = 3 };
-  pthread_t thread[N];
+  pthread_t thread[N], watch;
+  atomic_bool end = false;
+  void *looks;
   world w;
   ls_mem *mem = ls_mem_new(NULL);
   vm_tier *t = vm_tier_new(mem, &options[_i]);
   ck_assert(vm_tier_load(t));
+  ck_assert_int_eq(pthread_create(&watch, NULL, watcher, &end), 0);
   open_world(&w, mem, t);
   for (unsigned i = 0; i < N; i++)
     ck_assert_int_eq(pthread_create(&thread[i], NULL, reader, &w), 0);
   for (unsigned i = 0; i < N; i++)
     pthread_join(thread[i], NULL);
+  atomic_store(&end, true);
+  pthread_join(watch, &looks);
+  ck_assert_ptr_nonnull(looks);
   vm_tier_stats s;
   ls_snapshot_release(w.snap);
   vm_link_delete(w.link);
