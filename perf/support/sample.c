@@ -4,10 +4,15 @@
 #include <string.h>
 #include <time.h>
 
-double sample_now_ms(void) {
+double sample_now_ms(sample_clock clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock == SAMPLE_CPU ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+double sample_load(void) {
+  double load;
+  return getloadavg(&load, 1) == 1 ? load : 0;
 }
 
 static int by_value(const void *a, const void *b) {

@@ -4,7 +4,14 @@
 
 #include <stddef.h>
 
-double sample_now_ms(void); /* CLOCK_MONOTONIC */
+/* Wall: what people wait for.  Cpu: of this thread alone, which other work on the machine disturbs
+ * less. */
+typedef enum { SAMPLE_WALL, SAMPLE_CPU } sample_clock;
+
+double sample_now_ms(sample_clock clock);
+/* Of the last minute; 0: not known. */
+double sample_load(void);
+
 /* n > 0.  The mean of the middle two where n is even. */
 double sample_median(const double *v, size_t n);
 double sample_min(const double *v, size_t n);

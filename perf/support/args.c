@@ -1,0 +1,113 @@
+#include "perf/support/args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse_number(const char *text, const args_option *o) {
+  char *end;
+  errno = 0;
+  uint64_t n = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || errno || n < o->least || n > o->most)
+    return false;
+  *(uint64_t *)o->out = n;
+  return true;
+}
+
+static bool parse_levels(const char *text, args_levels *l) {
+  l->n = 0;
+  for (const char *p = text;; p += 2) {
+    if (p[0] < '0' || p[0] > '3' || l->n == ARGS_MAX_LEVELS)
+      return false;
+    l->level[l->n++] = (uint32_t)(p[0] - '0');
+    if (p[1] == 0)
+      return true;
+    if (p[1] != ',')
+      return false;
+  }
+}
+
+static bool turn_on(args_names *names, const char *text, size_t length) {
+  for (uint32_t i = 0; i < names->nknown; i++) {
+    if (strlen(names->known[i]) == length && memcmp(names->known[i], text, length) == 0) {
+      names->on[i] = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* "none": none of them. */
+static bool parse_names(const char *text, args_names *names) {
+  memset(names->on, 0, sizeof names->on);
+  if (strcmp(text, "none") == 0)
+    return true;
+  for (;;) {
+    size_t length = strcspn(text, ",");
+    if (!turn_on(names, text, length))
+      return false;
+    if (text[length] == 0)
+      return true;
+    text += length + 1;
+  }
+}
+
+static bool parse_value(const args_option *o, const char *value) {
+  switch (o->kind) {
+  case ARGS_NUMBER:
+    return parse_number(value, o);
+  case ARGS_LEVELS:
+    return parse_levels(value, o->out);
+  case ARGS_NAMES:
+    return parse_names(value, o->out);
+  case ARGS_TEXT:
+    *(const char **)o->out = value;
+    return true;
+  case ARGS_CLOCK:
+    *(sample_clock *)o->out = strcmp(value, "cpu") == 0 ? SAMPLE_CPU : SAMPLE_WALL;
+    return strcmp(value, "cpu") == 0 || strcmp(value, "wall") == 0;
+  case ARGS_FLAG:
+    break;
+  }
+  return false;
+}
+
+static const args_option *find(const args_option *options, const char *name) {
+  for (; options->name; options++)
+    if (strcmp(options->name, name) == 0)
+      return options;
+  return NULL;
+}
+
+/* How many words it took; 0: wrong. */
+static int parse_one(const args_option *o, const char *value) {
+  if (o == NULL)
+    return 0;
+  if (o->kind == ARGS_FLAG) {
+    *(bool *)o->out = true;
+    return 1;
+  }
+  return value && parse_value(o, value) ? 2 : 0;
+}
+
+bool args_parse(int argc, char **argv, const char *tool, const char *usage,
+                const args_option *options, int *status) {
+  for (int i = 1; i < argc;) {
+    if (strcmp(argv[i], "--help") == 0) {
+      fputs(usage, stdout);
+      *status = RACE_OK;
+      return false;
+    }
+    const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+    int taken = parse_one(find(options, argv[i]), value);
+    if (taken == 0) {
+      fprintf(stderr, "%s: bad option or value: %s%s%s\n\n%s", tool, argv[i], value ? " " : "",
+              value ? value : "", usage);
+      *status = RACE_USAGE;
+      return false;
+    }
+    i += taken;
+  }
+  return true;
+}
