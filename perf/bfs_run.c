@@ -166,7 +166,7 @@ static race_status run_all(contest *c, const options *o) {
   if (status == RACE_OK)
     status = race_run(tool, c->racers, c->nracers, (uint32_t)o->rounds);
   for (uint32_t i = 0; status == RACE_OK && i < c->npure; i++)
-    status = pure_side_ran_compiled(&c->pure[i].side);
+    status = pure_side_ran_compiled(&c->pure[i].side, "bfs");
   if (status != RACE_OK)
     return status;
   if (!o->json)
@@ -181,6 +181,7 @@ int main(int argc, char **argv) {
   int status = 0;
   if (!parse(argc, argv, &o, &status))
     return status;
+  race_warn_of_load(tool);
   contest c = {.task = {.tool = tool, .clock = o.clock, .spoil = o.spoil}};
   status = (int)run_all(&c, &o);
   close_all(&c);

@@ -3,18 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* splitmix64 (Steele, Lea, Flood: OOPSLA 2014). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
-/* Multiply-shift instead of modulo: no bias worth naming below 2^32. */
-static uint32_t random_below(uint64_t *state, uint32_t n) {
-  return (uint32_t)(((next_random(state) >> 32) * n) >> 32);
-}
+#include "perf/support/random.h"
 
 /* Least significant digit radix sort, 11 bits a pass.  Returns whichever array holds the result. */
 static uint64_t *sort_keys(uint64_t *from, uint64_t *to, size_t n) {

@@ -60,15 +60,22 @@ void pure_side_release(const pure_side *p, pure_result *result, double *ms) {
   *ms += sample_now_ms(p->clock) - from;
 }
 
-race_status pure_side_ran_compiled(const pure_side *p) {
+race_status pure_side_ran_compiled(const pure_side *p, const char *function) {
   char tier[] = "level 0";
-  pure_loop_stats s = {.size = sizeof s, .reason = "no loop ran"};
+  pure_loop_stats s = {.size = sizeof s};
   tier[6] = (char)('0' + p->level);
   if (p->level == 0)
     return RACE_OK;
-  for (uint32_t i = 0; pure_session_loop_stats(p->session, i, &s) == PURE_OK; i++)
+  const char *why = "no loop ran";
+  char reason[sizeof s.reason];
+  for (uint32_t i = 0; pure_session_loop_stats(p->session, i, &s) == PURE_OK; i++) {
+    if (strcmp(s.function, function) != 0)
+      continue;
     if (strcmp(s.tier, tier) == 0)
       return RACE_OK;
-  fprintf(stderr, "%s: nothing ran on level %u: %s\n", p->tool, p->level, s.reason);
+    memcpy(reason, s.reason, sizeof reason);
+    why = reason;
+  }
+  fprintf(stderr, "%s: nothing of %s ran on level %u: %s\n", p->tool, function, p->level, why);
   return RACE_CANNOT;
 }

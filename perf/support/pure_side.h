@@ -36,8 +36,8 @@ race_status pure_side_call(pure_side *p, const char *function, const pure_value 
 /* Adds the time it takes to *ms. */
 void pure_side_release(const pure_side *p, pure_result *result, double *ms);
 
-/* RACE_CANNOT, with a message, where no loop ran at the level that was wanted: a level that quietly
- * ran on the interpreter has not been measured. */
-race_status pure_side_ran_compiled(const pure_side *p);
+/* RACE_CANNOT, with a message, where no loop of the function ran at the level that was wanted: one
+ * that quietly ran on the interpreter has not been measured. */
+race_status pure_side_ran_compiled(const pure_side *p, const char *function);
 
 #endif

@@ -55,7 +55,7 @@ static race_status run_one(const char *tool, racer *r, uint32_t round) {
   return RACE_OK;
 }
 
-static void warn_of_load(const char *tool) {
+void race_warn_of_load(const char *tool) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   double load = sample_load();
   if (load > (double)processors)
@@ -65,7 +65,6 @@ static void warn_of_load(const char *tool) {
 
 race_status race_run(const char *tool, racer *r, uint32_t n, uint32_t rounds) {
   race_status status = RACE_OK;
-  warn_of_load(tool);
   for (uint32_t i = 0; i < n; i++) {
     r[i].ms = calloc(rounds, sizeof *r[i].ms);
     if (!r[i].ms) {

@@ -26,6 +26,9 @@ typedef struct racer {
   double *ms;     /* of each timed round; the race's */
 } racer;
 
+/* Says so on standard error where more runs on this machine than it has processors. */
+void race_warn_of_load(const char *tool);
+
 /* Timed rounds after those that warm up.  tool: for messages and for progress, which is shown on a
  * terminal only.  Call race_free in any case. */
 race_status race_run(const char *tool, racer *r, uint32_t n, uint32_t rounds);
