@@ -13,12 +13,13 @@
 #include "perf/support/bfs_side.h"
 #include "perf/support/sample.h"
 
-enum { MAX_RACERS = FLOOR_FORMS + 2 * ARGS_MAX_LEVELS };
+enum { MAX_PURE = 2 * ARGS_MAX_LEVELS + ARGS_MAX_NUMBERS, MAX_RACERS = FLOOR_FORMS + MAX_PURE };
 
 static const char tool[] = "bfs-run";
 static const char usage[] =
     "usage: bfs-run [--nodes N] [--edges M] [--seed S] [--rounds R] [--levels L,L...]\n"
-    "               [--floors F,F...] [--direction] [--clock C] [--json]\n"
+    "               [--floors F,F...] [--direction] [--distances D,D...]\n"
+    "               [--clock C] [--json]\n"
     "\n"
     "Breadth-first search from node 0 of a uniform random directed graph: plain C, floors and\n"
     "Pure in turn, in this process, answers compared node by node before a time is printed.\n"
@@ -36,6 +37,7 @@ static const char usage[] =
     "                 ahead         packed with prefetches\n"
     "                 narrow_ahead  narrow with prefetches: what level 3 should come to\n"
     "  --direction  the direction-optimising search of the examples too, at the same levels\n"
+    "  --distances D,D...  level 3 too with each of these PURE_PREFETCH_DISTANCEs\n"
     "  --clock C    wall, or cpu: of the thread alone, for busy machines (default wall)\n"
     "  --json       a line of JSON for each level and floor instead of the table\n"
     "  --spoil WHO  change one answer of the racer of that name, to see it caught\n"
@@ -47,6 +49,7 @@ typedef struct {
   uint64_t nodes, edges, rounds, seed;
   args_levels levels;
   args_names floors;
+  args_numbers distances;
   const char *spoil;
   sample_clock clock;
   bool direction, json;
@@ -56,7 +59,7 @@ typedef struct {
   bfs_task task;
   uint32_t nfloors, npure, nracers;
   bfs_floor floors[FLOOR_FORMS];
-  bfs_pure pure[2 * ARGS_MAX_LEVELS];
+  bfs_pure pure[MAX_PURE];
   racer racers[MAX_RACERS];
 } contest;
 
@@ -72,6 +75,7 @@ static bool parse(int argc, char **argv, options *o, int *status) {
       {"--levels", ARGS_LEVELS, &o->levels, 0, 0},
       {"--floors", ARGS_NAMES, &o->floors, 0, 0},
       {"--direction", ARGS_FLAG, &o->direction, 0, 0},
+      {"--distances", ARGS_NUMBERS, &o->distances, 1, 1024},
       {"--clock", ARGS_CLOCK, &o->clock, 0, 0},
       {"--json", ARGS_FLAG, &o->json, 0, 0},
       {"--spoil", ARGS_TEXT, &o->spoil, 0, 0},
@@ -90,11 +94,18 @@ static race_status open_floors(contest *c, const options *o) {
   return status;
 }
 
-static race_status open_levels(contest *c, const options *o, bfs_kind kind) {
+static race_status open_pure(contest *c, bfs_how how) {
+  return bfs_pure_open(&c->pure[c->npure++], &c->task, how, &c->racers[c->nracers++]);
+}
+
+static race_status open_levels(contest *c, const options *o) {
   race_status status = RACE_OK;
   for (uint32_t i = 0; status == RACE_OK && i < o->levels.n; i++)
-    status = bfs_pure_open(&c->pure[c->npure++], &c->task, o->levels.level[i], kind,
-                           &c->racers[c->nracers++]);
+    status = open_pure(c, (bfs_how){.level = o->levels.level[i], .kind = BFS_PLAIN});
+  for (uint32_t i = 0; o->direction && status == RACE_OK && i < o->levels.n; i++)
+    status = open_pure(c, (bfs_how){.level = o->levels.level[i], .kind = BFS_DIRECTION});
+  for (uint32_t i = 0; status == RACE_OK && i < o->distances.n; i++)
+    status = open_pure(c, (bfs_how){.level = 3, .distance = (uint32_t)o->distances.number[i]});
   return status;
 }
 
@@ -103,9 +114,7 @@ static race_status open_all(contest *c, const options *o) {
   if (status == RACE_OK)
     status = open_floors(c, o);
   if (status == RACE_OK)
-    status = open_levels(c, o, BFS_PLAIN);
-  if (status == RACE_OK && o->direction)
-    status = open_levels(c, o, BFS_DIRECTION);
+    status = open_levels(c, o);
   if (status == RACE_OK && o->spoil && !race_find(c->racers, c->nracers, o->spoil)) {
     fprintf(stderr, "%s: nobody is called %s\n", tool, o->spoil);
     status = RACE_USAGE;
@@ -146,15 +155,16 @@ static void print_json(const contest *c, const options *o, uint32_t i) {
   bool is_pure = i >= c->nfloors;
   const bfs_pure *p = &c->pure[is_pure ? i - c->nfloors : 0];
   if (is_pure)
-    printf("{\"level\":%u,\"search\":\"%s\"", p->side.level,
-           p->kind == BFS_PLAIN ? "plain" : "direction");
+    printf("{\"level\":%u,\"search\":\"%s\",\"distance\":%u", p->how.level,
+           p->how.kind == BFS_PLAIN ? "plain" : "direction", p->how.distance);
   else
     printf("{\"floor\":\"%s\",\"compiler\":\"%s\"", r->name,
            c->floors[i].search.form < FLOOR_PACKED ? floor_c_compiler : floor_list_compiler);
   printf(",\"nodes\":%" PRIu64 ",\"edges\":%" PRIu64 ",\"seed\":%" PRIu64
-         ",\"rounds\":%u,\"c_ms\":%.4f,\"%s_ms\":%.4f,\"ratio\":%.4f",
-         o->nodes, o->edges, o->seed, rounds, sample_median(plain->ms, rounds),
-         is_pure ? "pure" : "floor", sample_median(r->ms, rounds), race_ratio(r, plain, rounds));
+         ",\"rounds\":%u,\"clock\":\"%s\",\"c_ms\":%.4f,\"%s_ms\":%.4f,\"ratio\":%.4f",
+         o->nodes, o->edges, o->seed, rounds, sample_clock_name(o->clock),
+         sample_median(plain->ms, rounds), is_pure ? "pure" : "floor", sample_median(r->ms, rounds),
+         race_ratio(r, plain, rounds));
   if (ahead)
     printf(",\"ratio_narrow_ahead\":%.4f", race_ratio(r, ahead, rounds));
   print_pairs(plain, r, rounds);
@@ -164,7 +174,7 @@ static void print_json(const contest *c, const options *o, uint32_t i) {
 static race_status run_all(contest *c, const options *o) {
   race_status status = open_all(c, o);
   if (status == RACE_OK)
-    status = race_run(tool, c->racers, c->nracers, (uint32_t)o->rounds);
+    status = race_run(tool, o->clock, c->racers, c->nracers, (uint32_t)o->rounds);
   for (uint32_t i = 0; status == RACE_OK && i < c->npure; i++)
     status = pure_side_ran_compiled(&c->pure[i].side, "bfs");
   if (status != RACE_OK)
@@ -182,7 +192,7 @@ int main(int argc, char **argv) {
   if (!parse(argc, argv, &o, &status))
     return status;
   race_warn_of_load(tool);
-  contest c = {.task = {.tool = tool, .clock = o.clock, .spoil = o.spoil}};
+  contest c = {.task = {.tool = tool, .spoil = o.spoil}};
   status = (int)run_all(&c, &o);
   close_all(&c);
   return status;

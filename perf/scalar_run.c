@@ -60,24 +60,24 @@ static race_status check(const contestant *c, const racer *r, int64_t answer) {
   return RACE_WRONG;
 }
 
-static race_status run_c(racer *self, double *ms) {
+static race_status run_c(racer *self, sample_watch *watch) {
   const contestant *c = self->user;
-  double from = sample_now_ms(c->o->clock);
+  sample_start(watch);
   int64_t answer = scalar_total((int64_t)c->o->n);
-  *ms = sample_now_ms(c->o->clock) - from;
+  sample_stop(watch);
   return check(c, self, answer);
 }
 
-static race_status run_pure(racer *self, double *ms) {
+static race_status run_pure(racer *self, sample_watch *watch) {
   contestant *c = self->user;
   pure_value n = pure_int((int64_t)c->o->n);
   pure_result *result;
-  race_status status = pure_side_call(&c->side, "total", &n, 1, &result, ms);
+  race_status status = pure_side_call(&c->side, "total", &n, 1, &result, watch);
   if (status != RACE_OK)
     return status;
   status = check(c, self, pure_result_value(result).as.i);
   self->work = pure_session_work(c->side.session);
-  pure_side_release(&c->side, result, ms);
+  pure_side_release(result, watch);
   return status;
 }
 
@@ -94,7 +94,7 @@ static void print_json(const racer *r, const racer *plain, const options *o, uin
   uint32_t rounds = (uint32_t)o->rounds;
   printf("{\"level\":%u,\"n\":%" PRIu64 ",\"rounds\":%u,\"compiler\":\"%s\",\"clock\":\"%s\""
          ",\"c_ms\":%.4f,\"ratio\":%.4f",
-         level, o->n, rounds, scalar_compiler, o->clock == SAMPLE_CPU ? "cpu" : "wall",
+         level, o->n, rounds, scalar_compiler, sample_clock_name(o->clock),
          sample_median(plain->ms, rounds), race_ratio(r, plain, rounds));
   race_print_json(r, rounds);
   printf(",\"work\":%" PRIu64 "}\n", r->work);
@@ -120,15 +120,14 @@ static race_status run_all(const options *o, contestant *c, racer *r, uint32_t n
     if (i == 0)
       continue;
     snprintf(r[i].name, sizeof r[i].name, "Pure level %u", o->levels.level[i - 1]);
-    status =
-        pure_side_open(&c[i].side, tool, o->clock, o->levels.level[i - 1], text, sizeof text - 1);
+    status = pure_side_open(&c[i].side, tool, o->levels.level[i - 1], text, sizeof text - 1);
   }
   if (status == RACE_OK && o->spoil && !race_find(r, n, o->spoil)) {
     fprintf(stderr, "%s: nobody is called %s\n", tool, o->spoil);
     status = RACE_USAGE;
   }
   if (status == RACE_OK)
-    status = race_run(tool, r, n, (uint32_t)o->rounds);
+    status = race_run(tool, o->clock, r, n, (uint32_t)o->rounds);
   for (uint32_t i = 1; status == RACE_OK && i < n; i++)
     status = pure_side_ran_compiled(&c[i].side, "total");
   if (status == RACE_OK)

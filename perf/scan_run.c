@@ -139,16 +139,16 @@ static race_status check_q6(const contestant *c, const racer *r, int64_t answer)
   return answer + spoiled(c, r) == c->t->q6 ? RACE_OK : wrong(r, "revenue");
 }
 
-static race_status run_c(racer *self, double *ms) {
+static race_status run_c(racer *self, sample_watch *watch) {
   const contestant *c = self->user;
   q1_group group[Q1_GROUPS] = {{0}};
   int64_t revenue = 0;
-  double from = sample_now_ms(c->t->o->clock);
+  sample_start(watch);
   if (c->query == Q6)
     revenue = scan_q6(&c->t->rows);
   else
     scan_q1(&c->t->rows, Q1_LAST, group);
-  *ms = sample_now_ms(c->t->o->clock) - from;
+  sample_stop(watch);
   if (c->query == Q6)
     return check_q6(c, self, revenue);
   group[0].rows += spoiled(c, self);
@@ -183,20 +183,20 @@ static race_status check_q1(const contestant *c, const racer *r, pure_result *re
   return pure_result_next(result) ? wrong(r, "too many groups") : RACE_OK;
 }
 
-static race_status run_pure(racer *self, double *ms) {
+static race_status run_pure(racer *self, sample_watch *watch) {
   contestant *c = self->user;
   pure_value q1[] = {pure_int(Q1_LAST)};
   pure_value q6[] = {pure_int(Q6_FROM), pure_int(Q6_TO), pure_int(Q6_DISCOUNT_LEAST),
                      pure_int(Q6_DISCOUNT_MOST), pure_int(Q6_QUANTITY)};
   bool is_q6 = c->query == Q6;
   pure_result *result;
-  race_status status =
-      pure_side_call(&c->side, query_names[c->query], is_q6 ? q6 : q1, is_q6 ? 5 : 1, &result, ms);
+  race_status status = pure_side_call(&c->side, query_names[c->query], is_q6 ? q6 : q1,
+                                      is_q6 ? 5 : 1, &result, watch);
   if (status != RACE_OK)
     return status;
   status = is_q6 ? check_q6(c, self, pure_result_value(result).as.i) : check_q1(c, self, result);
   self->work = pure_session_work(c->side.session);
-  pure_side_release(&c->side, result, ms);
+  pure_side_release(result, watch);
   return status;
 }
 
@@ -237,7 +237,7 @@ static void print_json(const contestant *c, const racer *r, const racer *plain) 
   printf("{\"query\":\"%s\",\"level\":%u,\"rows\":%" PRIu64 ",\"seed\":%" PRIu64
          ",\"rounds\":%u,\"compiler\":\"%s\",\"clock\":\"%s\",\"c_ms\":%.4f,\"ratio\":%.4f",
          query_names[c->query], c->side.level, o->rows, o->seed, rounds, scan_compiler,
-         o->clock == SAMPLE_CPU ? "cpu" : "wall", sample_median(plain->ms, rounds),
+         sample_clock_name(o->clock), sample_median(plain->ms, rounds),
          race_ratio(r, plain, rounds));
   race_print_json(r, rounds);
   printf(",\"work\":%" PRIu64 "}\n", r->work);
@@ -267,7 +267,7 @@ static race_status run_query(contestant *c, racer *r, uint32_t n, uint32_t query
     fprintf(stderr, "%s: nobody is called %s\n", tool, o->spoil);
     return RACE_USAGE;
   }
-  race_status status = race_run(tool, r, n, (uint32_t)o->rounds);
+  race_status status = race_run(tool, o->clock, r, n, (uint32_t)o->rounds);
   for (uint32_t i = 1; status == RACE_OK && i < n; i++)
     status = pure_side_ran_compiled(&c[i].side, query_names[query]);
   if (status == RACE_OK)
@@ -290,8 +290,7 @@ static race_status run_all(task *t, contestant *c, racer *r, uint32_t n) {
     if (i == 0)
       continue;
     race_progress(tool, "filling lists");
-    status = pure_side_open(&c[i].side, tool, t->o->clock, t->o->levels.level[i - 1], text,
-                            sizeof text - 1);
+    status = pure_side_open(&c[i].side, tool, t->o->levels.level[i - 1], text, sizeof text - 1);
     if (status == RACE_OK)
       status = fill(&c[i]);
   }

@@ -5,14 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse_number(const char *text, const args_option *o) {
-  char *end;
+/* A number that ends at `end`. */
+static bool parse_digits(const char *text, const char *end, const args_option *o, uint64_t *out) {
+  char *stopped;
   errno = 0;
-  uint64_t n = strtoull(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end || errno || n < o->least || n > o->most)
-    return false;
-  *(uint64_t *)o->out = n;
-  return true;
+  *out = strtoull(text, &stopped, 10);
+  return *text >= '0' && *text <= '9' && stopped == end && errno == 0 && *out >= o->least &&
+         *out <= o->most;
+}
+
+static bool parse_number(const char *text, const args_option *o) {
+  return parse_digits(text, text + strlen(text), o, o->out);
+}
+
+static bool parse_numbers(const char *text, const args_option *o) {
+  args_numbers *numbers = o->out;
+  for (numbers->n = 0; numbers->n < ARGS_MAX_NUMBERS;) {
+    const char *end = text + strcspn(text, ",");
+    if (!parse_digits(text, end, o, &numbers->number[numbers->n++]))
+      return false;
+    if (*end == 0)
+      return true;
+    text = end + 1;
+  }
+  return false;
 }
 
 static bool parse_levels(const char *text, args_levels *l) {
@@ -61,6 +77,8 @@ static bool parse_value(const args_option *o, const char *value) {
     return parse_levels(value, o->out);
   case ARGS_NAMES:
     return parse_names(value, o->out);
+  case ARGS_NUMBERS:
+    return parse_numbers(value, o);
   case ARGS_TEXT:
     *(const char **)o->out = value;
     return true;

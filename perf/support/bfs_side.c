@@ -71,20 +71,20 @@ static race_status check_floor(const bfs_task *t, const racer *r, const floor_an
   return RACE_OK;
 }
 
-static race_status run_floor(racer *self, double *ms) {
+static race_status run_floor(racer *self, sample_watch *watch) {
   bfs_floor *f = self->user;
   floor_answer a;
-  double from = sample_now_ms(f->task->clock);
+  sample_start(watch);
   bool ok = floor_run(&f->search, 0, &a);
-  *ms = sample_now_ms(f->task->clock) - from;
+  sample_stop(watch);
   if (!ok) {
     fprintf(stderr, "%s: no memory\n", f->task->tool);
     return RACE_CANNOT;
   }
   race_status status = check_floor(f->task, self, &a);
-  from = sample_now_ms(f->task->clock);
+  sample_start(watch);
   floor_answer_free(&a);
-  *ms += sample_now_ms(f->task->clock) - from;
+  sample_stop(watch);
   return status;
 }
 
@@ -149,46 +149,66 @@ static race_status check_result(const bfs_task *t, const racer *r, pure_side *si
   return RACE_OK;
 }
 
-static race_status run_pure(racer *self, double *ms) {
+static race_status run_pure(racer *self, sample_watch *watch) {
   bfs_pure *p = self->user;
   pure_value arguments[2] = {pure_int(0), pure_int(p->task->g.nodes)};
   pure_result *result;
   race_status status =
-      pure_side_call(&p->side, "bfs", arguments, p->kind == BFS_PLAIN ? 1 : 2, &result, ms);
+      pure_side_call(&p->side, "bfs", arguments, p->how.kind == BFS_PLAIN ? 1 : 2, &result, watch);
   if (status != RACE_OK)
     return status;
   status = check_result(p->task, self, &p->side, result);
   self->work = pure_session_work(p->side.session);
-  pure_side_release(&p->side, result, ms);
+  pure_side_release(result, watch);
   return status;
 }
 
-static race_status open_program(bfs_pure *p, uint32_t level) {
+static race_status open_program(bfs_pure *p) {
   const char *tool = p->task->tool;
-  if (p->kind == BFS_PLAIN)
-    return pure_side_open(&p->side, tool, p->task->clock, level, plain_text, sizeof plain_text - 1);
+  if (p->how.kind == BFS_PLAIN)
+    return pure_side_open(&p->side, tool, p->how.level, plain_text, sizeof plain_text - 1);
   size_t length;
   char *text = text_read(PERF_EXAMPLES "/bfs_direction.pure", &length);
   if (!text) {
     fprintf(stderr, "%s: cannot read " PERF_EXAMPLES "/bfs_direction.pure\n", tool);
     return RACE_CANNOT;
   }
-  race_status status = pure_side_open(&p->side, tool, p->task->clock, level, text, length);
+  race_status status = pure_side_open(&p->side, tool, p->how.level, text, length);
   free(text);
   return status;
 }
 
-race_status bfs_pure_open(bfs_pure *p, const bfs_task *t, uint32_t level, bfs_kind kind,
-                          racer *out) {
+/* The distance reaches an engine by its environment alone. */
+static race_status open_at_distance(bfs_pure *p) {
+  char text[24];
+  if (p->how.distance == 0)
+    return open_program(p);
+  snprintf(text, sizeof text, "%u", p->how.distance);
+  if (setenv("PURE_PREFETCH_DISTANCE", text, 1) != 0)
+    return RACE_CANNOT;
+  race_status status = open_program(p);
+  unsetenv("PURE_PREFETCH_DISTANCE");
+  return status;
+}
+
+static void name_pure(const bfs_how *how, racer *out) {
+  if (how->distance)
+    snprintf(out->name, sizeof out->name, "distance %u", how->distance);
+  else
+    snprintf(out->name, sizeof out->name, "%s %u",
+             how->kind == BFS_PLAIN ? "Pure level" : "direction", how->level);
+}
+
+race_status bfs_pure_open(bfs_pure *p, const bfs_task *t, bfs_how how, racer *out) {
   p->task = t;
-  p->kind = kind;
-  *out = (racer){.run = run_pure, .user = p, .group = kind};
-  snprintf(out->name, sizeof out->name, "%s %u", kind == BFS_PLAIN ? "Pure level" : "direction",
-           level);
+  p->how = how;
+  *out = (racer){.run = run_pure, .user = p, .group = how.kind};
+  name_pure(&how, out);
   race_progress(t->tool, "filling lists");
-  race_status status = open_program(p, level);
-  if (status == RACE_OK &&
-      !(fill_list(p, "edges") && (kind == BFS_PLAIN || fill_list(p, "in_edges"))))
+  race_status status = open_at_distance(p);
+  if (status == RACE_OK && !fill_list(p, "edges"))
+    status = RACE_CANNOT;
+  if (status == RACE_OK && how.kind == BFS_DIRECTION && !fill_list(p, "in_edges"))
     status = RACE_CANNOT;
   race_progress(t->tool, NULL);
   return status;

@@ -5,12 +5,10 @@
 #include "perf/support/floor.h"
 #include "perf/support/pure_side.h"
 #include "perf/support/race.h"
-#include "perf/support/sample.h"
 
 /* The graph, and what every search from node 0 must find. */
 typedef struct {
   const char *tool;
-  sample_clock clock;
   graph g;
   int32_t *depth; /* -1: not reached */
   uint32_t reached;
@@ -32,15 +30,21 @@ void bfs_floor_close(bfs_floor *f);
 
 typedef enum { BFS_PLAIN, BFS_DIRECTION } bfs_kind;
 
-/* A search in Pure at one level. */
+/* distance: of prefetches, in rows; 0: the default. */
+typedef struct {
+  uint32_t level;
+  bfs_kind kind;
+  uint32_t distance;
+} bfs_how;
+
+/* A search in Pure. */
 typedef struct {
   const bfs_task *task;
   pure_side side;
-  bfs_kind kind;
+  bfs_how how;
 } bfs_pure;
 
-race_status bfs_pure_open(bfs_pure *p, const bfs_task *t, uint32_t level, bfs_kind kind,
-                          racer *out);
+race_status bfs_pure_open(bfs_pure *p, const bfs_task *t, bfs_how how, racer *out);
 void bfs_pure_close(bfs_pure *p);
 
 #endif

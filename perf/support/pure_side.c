@@ -10,13 +10,13 @@ bool pure_side_report(const pure_side *p, const pure_error *error) {
   return false;
 }
 
-race_status pure_side_open(pure_side *p, const char *tool, sample_clock clock, uint32_t level,
-                           const char *text, size_t length) {
+race_status pure_side_open(pure_side *p, const char *tool, uint32_t level, const char *text,
+                           size_t length) {
   static const pure_jit jit[ARGS_MAX_LEVELS] = {PURE_JIT_0, PURE_JIT_1, PURE_JIT_2, PURE_JIT_3};
   pure_engine_options wanted = {
       .size = sizeof wanted, .jit = jit[level], .jit_sync = true, .environment = true};
   pure_error error;
-  *p = (pure_side){.tool = tool, .clock = clock, .level = level};
+  *p = (pure_side){.tool = tool, .level = level};
   if (pure_engine_new(&wanted, &p->engine, &error) != PURE_OK) {
     pure_side_report(p, &error);
     return RACE_CANNOT;
@@ -43,21 +43,21 @@ void pure_side_close(pure_side *p) {
 }
 
 race_status pure_side_call(pure_side *p, const char *function, const pure_value *arguments,
-                           uint32_t n, pure_result **out, double *ms) {
+                           uint32_t n, pure_result **out, sample_watch *watch) {
   pure_error error;
-  double from = sample_now_ms(p->clock);
+  sample_start(watch);
   pure_status status = pure_session_call(p->session, function, arguments, n, out, &error);
-  *ms = sample_now_ms(p->clock) - from;
+  sample_stop(watch);
   if (status == PURE_OK)
     return RACE_OK;
   pure_side_report(p, &error);
   return RACE_CANNOT;
 }
 
-void pure_side_release(const pure_side *p, pure_result *result, double *ms) {
-  double from = sample_now_ms(p->clock);
+void pure_side_release(pure_result *result, sample_watch *watch) {
+  sample_start(watch);
   pure_result_release(result);
-  *ms += sample_now_ms(p->clock) - from;
+  sample_stop(watch);
 }
 
 race_status pure_side_ran_compiled(const pure_side *p, const char *function) {

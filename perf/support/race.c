@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "perf/support/sample.h"
-
 void race_progress(const char *tool, const char *text) {
   if (!isatty(STDERR_FILENO))
     return;
@@ -40,18 +38,19 @@ static race_status same_work(const char *tool, const racer *r, uint32_t n) {
   return RACE_OK;
 }
 
-static race_status run_one(const char *tool, racer *r, uint32_t round) {
-  double ms = 0;
+static race_status run_one(const char *tool, sample_clock clock, racer *r, uint32_t round) {
+  sample_watch watch = {.clock = clock};
   uint64_t before = r->work;
-  race_status status = r->run(r, &ms);
+  race_status status = r->run(r, &watch);
   if (status != RACE_OK)
     return status;
   if (before && before != r->work) {
     fprintf(stderr, "%s: work differs between rounds of %s\n", tool, r->name);
     return RACE_WRONG;
   }
+  sample_dump_counts(round >= RACE_WARM ? r->name : "warming up");
   if (round >= RACE_WARM)
-    r->ms[round - RACE_WARM] = ms;
+    r->ms[round - RACE_WARM] = watch.ms;
   return RACE_OK;
 }
 
@@ -63,7 +62,7 @@ void race_warn_of_load(const char *tool) {
             tool, load, processors);
 }
 
-race_status race_run(const char *tool, racer *r, uint32_t n, uint32_t rounds) {
+race_status race_run(const char *tool, sample_clock clock, racer *r, uint32_t n, uint32_t rounds) {
   race_status status = RACE_OK;
   for (uint32_t i = 0; i < n; i++) {
     r[i].ms = calloc(rounds, sizeof *r[i].ms);
@@ -75,7 +74,7 @@ race_status race_run(const char *tool, racer *r, uint32_t n, uint32_t rounds) {
   for (uint32_t round = 0; status == RACE_OK && round < rounds + RACE_WARM; round++) {
     show_round(tool, round, rounds);
     for (uint32_t i = 0; status == RACE_OK && i < n; i++)
-      status = run_one(tool, &r[(i + round) % n], round);
+      status = run_one(tool, clock, &r[(i + round) % n], round);
     if (status == RACE_OK)
       status = same_work(tool, r, n);
   }

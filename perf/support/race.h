@@ -1,8 +1,9 @@
 /* perf/support/race.h - several ways to do the same work, run in turn.
  *
  * Every round runs each racer once, beginning one further along each time, so that none always
- * follows the same neighbour.  A racer times itself and checks its answer outside of its clock; the
- * first wrong answer ends the race before a time is printed.  Rounds that warm up are checked too.
+ * follows the same neighbour.  A racer starts and stops the watch itself and checks its answer
+ * outside of it; the first wrong answer ends the race before a time is printed.  Rounds that warm
+ * up are checked too.
  */
 #ifndef PURE_PERF_RACE_H
 #define PURE_PERF_RACE_H
@@ -10,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "perf/support/sample.h"
 
 /* Also the exit statuses of every program here. */
 typedef enum { RACE_OK, RACE_WRONG, RACE_USAGE, RACE_CANNOT } race_status;
@@ -19,7 +22,7 @@ enum { RACE_WARM = 2 }; /* rounds that are not timed */
 typedef struct racer {
   char name[24];
   /* Does the work once; says why on standard error where it is not RACE_OK. */
-  race_status (*run)(struct racer *self, double *ms);
+  race_status (*run)(struct racer *self, sample_watch *watch);
   void *user;
   uint64_t work;  /* that run charged; 0: counts none */
   uint32_t group; /* all of a group that count work must agree, in every round */
@@ -31,7 +34,7 @@ void race_warn_of_load(const char *tool);
 
 /* Timed rounds after those that warm up.  tool: for messages and for progress, which is shown on a
  * terminal only.  Call race_free in any case. */
-race_status race_run(const char *tool, racer *r, uint32_t n, uint32_t rounds);
+race_status race_run(const char *tool, sample_clock clock, racer *r, uint32_t n, uint32_t rounds);
 void race_free(racer *r, uint32_t n);
 
 /* NULL: nobody has that name. */

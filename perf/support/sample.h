@@ -9,6 +9,19 @@
 typedef enum { SAMPLE_WALL, SAMPLE_CPU } sample_clock;
 
 double sample_now_ms(sample_clock clock);
+const char *sample_clock_name(sample_clock clock);
+
+/* Adds up the pieces between starts and stops.  Under callgrind with --instr-atstart=no those
+ * pieces are what is counted. */
+typedef struct {
+  sample_clock clock;
+  double ms, from;
+} sample_watch;
+
+void sample_start(sample_watch *w);
+void sample_stop(sample_watch *w);
+/* Under callgrind: what was counted since the last such call goes to a file, under that name. */
+void sample_dump_counts(const char *name);
 /* Of the last minute; 0: not known. */
 double sample_load(void);
 
