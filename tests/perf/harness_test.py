@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""The programs of perf/ at tiny sizes: their tables, their JSON, and that a wrong answer is caught
+before a time is printed."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SRC = pathlib.Path(os.environ["SRC"])
+BUILD = pathlib.Path(os.environ["BUILD"])
+SANITIZED = bool(os.environ.get("PURE_SANITIZE"))
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("PURE_JIT")}
+# Tiny runs are never hot by themselves.
+ENVIRONMENT |= {"PURE_JIT_THRESHOLD": "0", "PURE_JIT_CACHE": "off"}
+FLOORS = ["c_bits", "c_ahead", "packed", "narrow", "ahead", "narrow_ahead"]
+
+
+def run(*words, status=0, **variables):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True,
+                          env=ENVIRONMENT | variables)
+    assert done.returncode == status, (words, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def perf(name):
+    return BUILD / "perf" / name
+
+
+def has_compiled_tiers():
+    done = subprocess.run([perf("scalar-run"), "--n", "10", "--levels", "3", "--rounds", "1"],
+                          capture_output=True, text=True, env=ENVIRONMENT)
+    return "is not in this build" not in done.stderr
+
+
+LEVELS = "0,1,2,3" if has_compiled_tiers() else "0"
+RUNS = {
+    "bfs-run": ["--nodes", "3000", "--edges", "15000", "--floors", ",".join(FLOORS)],
+    "scan-run": ["--rows", "3000", "--queries", "q1,q1_one_key,q6"],
+    "scalar-run": ["--n", "3000"],
+}
+FIRST = {"bfs-run": "plain C", "scan-run": "C -O3 native", "scalar-run": "C -O2"}
+
+
+def small(name):
+    return [perf(name), *RUNS[name], "--rounds", "3", "--levels", LEVELS]
+
+
+def racers(name):
+    names = [FIRST[name]] + [f"Pure level {n}" for n in LEVELS.split(",")]
+    return names + (FLOORS if name == "bfs-run" else [])
+
+
+def test_help():
+    programs = [perf(name) for name in RUNS]
+    programs += [SRC / "perf" / name for name in ("cold-sweep", "callgrind-bfs")]
+    for program in programs:
+        lines = run(program, "--help").stdout.splitlines()
+        assert lines[0] and len(lines) <= 40 and max(map(len, lines)) <= 100, program
+        run(program, "--no-such-option", status=2)
+    for name in RUNS:
+        assert "bad option" in run(perf(name), "--rounds", "0", status=2).stderr
+        assert "nobody is called" in run(*small(name), "--spoil", "nobody", status=2).stderr
+
+
+def test_tables():
+    for name in RUNS:
+        out = run(*small(name)).stdout
+        for racer in racers(name):
+            row = re.search(rf"^{re.escape(racer)} +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)", out,
+                            re.M)
+            assert row, (name, racer, out)
+            least, median, most = map(float, row.groups()[:3])
+            assert least <= median <= most, row[0]
+        widths = {len(line.rstrip()) for line in out.splitlines() if re.match(r"(plain )?C |Pure", line)}
+        assert len(widths) == 1, out
+
+
+def test_json():
+    for name, clock in ("bfs-run", "cpu"), ("scan-run", "cpu"), ("scalar-run", "wall"):
+        lines = [json.loads(line) for line in run(*small(name), "--json", "--clock",
+                                                  clock).stdout.splitlines()]
+        levels = [line for line in lines if "level" in line]
+        queries = 3 if name == "scan-run" else 1
+        assert len(levels) == queries * len(LEVELS.split(",")), lines
+        for line in lines:
+            assert len(line["samples"]) == 3 and line["ratio"] > 0 and line["clock"] == clock, line
+        for query in {line.get("query") for line in levels}:
+            assert len({line["work"] for line in levels if line.get("query") == query}) == 1
+            assert all(line["work"] > 3000 for line in levels)
+        if name == "bfs-run":
+            assert {line["floor"] for line in lines if "floor" in line} == set(FLOORS)
+            assert all(line["reached"] == lines[0]["reached"] > 2000 for line in lines)
+
+
+def test_wrong_answers():
+    """Of every racer, and nothing is printed of the others either."""
+    for name in RUNS:
+        for racer in racers(name):
+            done = run(*small(name), "--spoil", racer, status=1)
+            assert done.stdout == "" and f"wrong answer: {racer}" in done.stderr, done
+
+
+def test_direction_and_distances():
+    if LEVELS == "0":
+        return
+    out = run(*small("bfs-run"), "--direction", "--distances", "2,16", "--json").stdout
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert sum(line.get("search") == "direction" for line in lines) == 4
+    assert [line["distance"] for line in lines if line.get("distance")] == [2, 16]
+    done = run(*small("bfs-run"), "--direction", "--spoil", "direction 3", status=1)
+    assert done.stdout == ""
+
+
+def test_cold_sweep(folder):
+    sweep = [SRC / "perf/cold-sweep", "--sizes", "40,400", "--seconds", "0", "--rounds", "2"]
+    lines = folder / "sweep.jsonl"
+    done = subprocess.run([*map(str, sweep), "--json", lines, "bank", "bfs"], capture_output=True,
+                          text=True, env=ENVIRONMENT)
+    assert done.returncode in (0, 4), done  # two rounds say nothing about speed
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [(r["case"], r["rows"]) for r in rows] == [
+        (case, size) for case in ("bank/per_branch", "bank/transfer", "bfs/levels")
+        for size in (40, 400)]
+    assert "worst first / level 0" in done.stdout
+    done = run(*sweep, "--spoil", "bfs/levels", "bfs", status=1)
+    assert "answers differ" in done.stderr and "bfs" not in done.stdout, done
+    run(*sweep, "nothing", status=2)
+
+
+def test_callgrind():
+    if SANITIZED or shutil.which("valgrind") is None:
+        return
+    count = [SRC / "perf/callgrind-bfs", "--nodes", "2000", "--edges", "20000", "--levels", "0"]
+    done = subprocess.run([*map(str, count), "--json"], capture_output=True, text=True,
+                          env=ENVIRONMENT | {"BFS_RUN": str(perf("bfs-run"))})
+    if done.returncode == 3 and "valgrind's headers" in done.stderr:
+        return
+    found = {row["name"]: row["instructions"] for row in map(json.loads, done.stdout.splitlines())}
+    assert 5 < found["plain C"] / 20000 < 40, (found, done.stderr)
+    assert found["plain C"] < found["narrow_ahead"] < found["Pure level 0"], found
+
+
+def test_prefetch_report(folder):
+    script = SRC / "perf/experiments/002-prefetch-distance/report.py"
+    lines = [{"machine": "none"}]
+    for nodes, best in (10, 4), (20, 4), (30, 16):
+        lines += [{"level": 3 if d else 2, "nodes": nodes, "edges": nodes, "distance": d,
+                   "pure_ms": 10 + abs(d - best) if d else 20} for d in (0, 2, 4, 16)]
+    data = folder / "samples.jsonl"
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    out = run(sys.executable, script, data, folder).stdout
+    assert "best over all graphs: 4" in out and re.search(r"^ +4 +0.500 +0.500 +1.100", out, re.M), out
+    if shutil.which("gnuplot"):
+        assert "</svg>" in (folder / "distance.svg").read_text()
+
+
+def main():
+    if not perf("bfs-run").exists():
+        print("skipped: the programs of perf/ are not built")
+        return 77
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    for name, test in tests:
+        with tempfile.TemporaryDirectory() as folder:
+            test(pathlib.Path(folder)) if test.__code__.co_argcount else test()
+        print(f"ok {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
