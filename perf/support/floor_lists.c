@@ -16,6 +16,7 @@ const char *const floor_list_compiler = "gcc " __VERSION__;
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
+#define SMALL 1000000 /* bytes that are not worth asking for: a second-level cache has them */
 #define LIKELY(c) __builtin_expect((c), 1)
 
 /* Work by block; any numbers do. */
@@ -101,7 +102,8 @@ INLINE void ask_ahead(const frame *f, const void *node, unsigned cell, uint64_t 
       __builtin_prefetch((const char *)f->edges.to + dir[v] * (uint64_t)cell);
       __builtin_prefetch((const char *)f->edges.to + dir[v + 1] * (uint64_t)cell);
     }
-    __builtin_prefetch((const char *)depth + v * depth_cell);
+    if (f->seen.cap * depth_cell > SMALL)
+      __builtin_prefetch((const char *)depth + v * depth_cell);
   }
 }
 
