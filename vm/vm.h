@@ -56,7 +56,9 @@ typedef struct {
 typedef struct vm_context vm_context;
 
 /* Host functions: called for CALLX.  args: nparams values.  Returns NULL for success with
- * *result set, or a message (borrowed until the next call) for a host fault. */
+ * *result set, or a message (borrowed until the next call) for a host fault; VM_HOST_MEMORY where
+ * memory was exhausted. */
+#define VM_HOST_MEMORY ""
 typedef const char *(*vm_host_call)(void *user, vm_context *cx, unsigned extern_number,
                                     const ls_val *args, ls_val *result);
 
@@ -66,11 +68,20 @@ vm_context *vm_context_on(vm_link *k, ls_snapshot *snap);
 void vm_context_delete(vm_context *cx);
 void vm_context_limit(vm_context *cx, const vm_limits *limits);
 void vm_context_host(vm_context *cx, vm_host_call call, void *user);
+/* While a host function runs: a text for its result, paid for from the call's memory (false: there
+ * is not enough), and work that the call is charged besides. */
+bool vm_context_make_text(vm_context *cx, const char *bytes, size_t len, ls_val *out);
+void vm_context_charge(vm_context *cx, uint64_t work);
+/* Called now and then while a call runs, at the latest every million units of work or so, before
+ * the cancel flag is looked at. */
+typedef void (*vm_watch)(void *user, uint64_t work);
+void vm_context_watch(vm_context *cx, vm_watch watch, void *user); /* NULL: nobody */
 /* Polled at loop headers and function entries; set from any thread (atomic store of != 0). */
 void vm_context_cancel_flag(vm_context *cx, const _Atomic int *flag);
 /* Overlay: intern text arguments here.  Asking for it keeps its texts through the next call's
  * beginning; where they are many, begin with vm_context_reset_texts. */
 ls_texts *vm_context_texts(vm_context *cx);
+const ls_texts *vm_context_read_texts(const vm_context *cx); /* keeps nothing */
 
 /* args: nparams values.  Texts of earlier calls' results die here, except those interned with
  * vm_context_texts since.  *out is set for VM_OK only. */

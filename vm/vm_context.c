@@ -62,6 +62,15 @@ void vm_context_host(vm_context *cx, vm_host_call call, void *user) {
   cx->host_user = user;
 }
 
+void vm_context_charge(vm_context *cx, uint64_t work) {
+  cx->extra = work < VM_MOST_EXTRA - cx->extra ? cx->extra + work : VM_MOST_EXTRA;
+}
+
+void vm_context_watch(vm_context *cx, vm_watch watch, void *user) {
+  cx->watch = watch;
+  cx->watch_user = user;
+}
+
 void vm_context_cancel_flag(vm_context *cx, const _Atomic int *flag) {
   cx->cancel = flag ? flag : &cx->never;
 }
@@ -70,6 +79,8 @@ ls_texts *vm_context_texts(vm_context *cx) {
   cx->texts_kept = true;
   return cx->texts;
 }
+
+const ls_texts *vm_context_read_texts(const vm_context *cx) { return cx->texts; }
 
 void vm_context_reset_texts(vm_context *cx) {
   if (cx->running)

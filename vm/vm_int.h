@@ -132,6 +132,8 @@ struct vm_context {
   uint64_t extra;      /* charged by size by the operation just called */
   uint64_t poll_at;    /* the interpreter looks at limits when work is past it */
   const _Atomic int *cancel; /* never NULL */
+  vm_watch watch;            /* or NULL */
+  void *watch_user;
   vm_frame *top;
   vm_chunk *chunk; /* the one that top is in */
   uint32_t depth, depth_limit;
@@ -184,6 +186,8 @@ int vm_step(vm_context *cx);
 static inline int vm_check_limits(const vm_context *cx, uint64_t work) {
   if (__builtin_expect(work > cx->work_limit, 0))
     return VM_FAULT_WORK;
+  if (__builtin_expect(cx->watch != NULL, 0))
+    cx->watch(cx->watch_user, work);
   if (__builtin_expect(__atomic_load_n((const int *)cx->cancel, __ATOMIC_RELAXED) != 0, 0))
     return VM_FAULT_CANCELLED;
   return VM_FINE;
@@ -192,6 +196,7 @@ static inline int vm_check_limits(const vm_context *cx, uint64_t work) {
 /* Tiers, where cx->entries is there.  Everything is in the frame and the context:
  * frame->pc at the LOOP (or 0), cx->work before it. */
 
+#define VM_MOST_EXTRA (UINT64_C(1) << 40) /* an instruction charges by size; sums stay in range */
 #define VM_RESUME (-3)  /* compiled code has run: go on where the top frame's pc says */
 #define VM_STOPPED (-4) /* a fault, cx->raised, with everything in order */
 #define VM_EAGER_POLLS 64u
@@ -244,7 +249,7 @@ bool vm_text_same(const vm_context *cx, ls_val x, ls_val y);
 int vm_text_order(vm_context *cx, ls_val x, ls_val y); /* <0, 0, >0 */
 int vm_do_builtin(vm_context *cx, vm_builtin f, const ls_val *args, ls_val *out);
 int vm_do_fail(vm_context *cx, ls_val text);
-/* args: also where the result goes. */
+/* args: also where the result goes.  What the host charges goes to cx->extra. */
 int vm_do_callx(vm_context *cx, unsigned number, ls_val *args);
 
 /* Profile */

@@ -553,7 +553,9 @@ dispatch:
       goto resume;
     }
     X(CALLX) {
-      TRY(vm_do_callx(cx, pc->b, &A));
+      fault = vm_do_callx(cx, pc->b, &A);
+      work += cx->extra;
+      TRY(fault);
       GO(1);
     }
     X(RAISE) {

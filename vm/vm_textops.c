@@ -198,10 +198,15 @@ static const char *host_value(vm_context *cx, ls_type type, ls_val *v) {
   return NULL;
 }
 
+bool vm_context_make_text(vm_context *cx, const char *bytes, size_t len, ls_val *out) {
+  return len <= TEXT_LONGEST && text_make(cx, bytes, len, out) == VM_FINE;
+}
+
 int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
   const vm_extern *x = &cx->link->module->externs[number];
   ls_val result = {0};
   const char *wrong = "no host function is installed";
+  cx->extra = 0;
   if (cx->host) {
     for (unsigned i = 0; i < x->nparams; i++)
       if (x->params[i].type == LS_REAL)
@@ -210,6 +215,8 @@ int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
     if (wrong == NULL && x->result == VM_RESULT_SCALAR)
       wrong = host_value(cx, x->result_type, &result);
   }
+  if (wrong && wrong[0] == 0)
+    return VM_FAULT_MEMORY;
   if (wrong) {
     fault_say(cx, wrong, strlen(wrong));
     return VM_FAULT_HOST;

@@ -15,14 +15,76 @@ static pure_status read_options(const pure_engine_options *options, pure_engine_
   memset(out, 0, sizeof *out);
   if (!options)
     return PURE_OK;
-  if (options->size < sizeof options->size || options->size > sizeof *out)
+  if (!host_sized(options->size, sizeof *out))
     return host_fail(e, PURE_MISUSE, "pure_engine_options.size is not its size");
   memcpy(out, options, options->size);
   if ((unsigned)out->jit > PURE_JIT_3)
     return host_fail(e, PURE_MISUSE, "pure_engine_options.jit is no pure_jit");
   if (out->memory && (!out->memory->alloc || !out->memory->free))
     return host_fail(e, PURE_MISUSE, "pure_memory_hooks needs both functions");
+  if (out->tiers && !host_sized(out->tiers->size, sizeof *out->tiers))
+    return host_fail(e, PURE_MISUSE, "pure_jit_options.size is not its size");
   return PURE_OK;
+}
+
+static void read_tiers(const pure_jit_options *given, vm_tier_options *t) {
+  pure_jit_options o = {0};
+  if (given)
+    memcpy(&o, given, given->size);
+  t->has_threshold = o.threshold != 0;
+  t->threshold = o.threshold;
+  t->distance = o.prefetch;
+  t->plugin_dir = o.plugin_dir;
+  t->cache_dir = o.cache_dir;
+  t->verify = o.verify;
+  t->check = o.check;
+  t->stress = o.stress;
+  t->perf = (o.perf_map ? VM_TIER_PERF_MAP : 0u) | (o.perf_dump ? VM_TIER_PERF_DUMP : 0u) |
+            (o.gdb ? VM_TIER_PERF_GDB : 0u);
+}
+
+static vm_tier_options tier_options(const pure_engine_options *o) {
+  static const uint32_t levels[] = {VM_TIER_AUTO, 0, 1, 2, 3};
+  vm_tier_options t = {.level = levels[o->jit], .threads = o->threads, .sync = o->jit_sync};
+  read_tiers(o->tiers, &t);
+  if (o->watch) {
+    t.log = o->watch->log;
+    t.dump = o->watch->dump;
+    t.dump_kinds = o->watch->dump_kinds;
+    t.dump_fn = o->watch->dump_function;
+    t.user = o->watch->user;
+  }
+  return t;
+}
+
+static pure_status read_environment(ls_policy *policy, vm_tier_options *tier, pure_error *e) {
+  const char *bad = NULL;
+  ls_policy_from_env(policy, &bad);
+  if (bad)
+    return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s is not a number", bad);
+  vm_tier_options_from_env(tier, &bad);
+  if (bad)
+    return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s cannot be that", bad);
+  return PURE_OK;
+}
+
+static pure_engine *engine_make(const pure_engine_options *o, const vm_tier_options *tier) {
+  ls_mem_hooks hooks;
+  if (o->memory)
+    hooks = (ls_mem_hooks){o->memory->alloc, o->memory->free, o->memory->user};
+  ls_mem *mem = ls_mem_new(o->memory ? &hooks : NULL);
+  if (mem)
+    ls_mem_limit(mem, o->max_memory);
+  pure_engine *engine = mem ? ls_mem_zalloc(mem, sizeof *engine) : NULL;
+  if (engine && tier->level)
+    engine->tier = vm_tier_new(mem, tier);
+  if (engine && (!tier->level || engine->tier)) {
+    engine->mem = mem;
+    return engine;
+  }
+  ls_mem_free(mem, engine, sizeof *engine);
+  ls_mem_delete(mem);
+  return NULL;
 }
 
 pure_status pure_engine_new(const pure_engine_options *options, pure_engine **out,
@@ -35,38 +97,16 @@ pure_status pure_engine_new(const pure_engine_options *options, pure_engine **ou
   if (status != PURE_OK)
     return status;
   ls_policy policy = ls_policy_default;
-  static const uint32_t levels[] = {VM_TIER_AUTO, 0, 1, 2, 3};
-  vm_tier_options tier = {.level = levels[o.jit], .threads = o.threads, .sync = o.jit_sync};
-  if (o.watch) {
-    tier.log = o.watch->log;
-    tier.dump = o.watch->dump;
-    tier.dump_kinds = o.watch->dump_kinds;
-    tier.dump_fn = o.watch->dump_function;
-    tier.user = o.watch->user;
-  }
-  if (o.environment) {
-    const char *bad = NULL;
-    ls_policy_from_env(&policy, &bad);
-    if (bad)
-      return host_fail(error, PURE_BAD_ARGUMENT, "environment: %s is not a number", bad);
-    vm_tier_options_from_env(&tier, &bad);
-    if (bad)
-      return host_fail(error, PURE_BAD_ARGUMENT, "environment: %s cannot be that", bad);
-  }
-  ls_mem_hooks hooks;
-  if (o.memory)
-    hooks = (ls_mem_hooks){o.memory->alloc, o.memory->free, o.memory->user};
-  ls_mem *mem = ls_mem_new(o.memory ? &hooks : NULL);
-  pure_engine *engine = mem ? ls_mem_zalloc(mem, sizeof *engine) : NULL;
-  if (engine && tier.level)
-    engine->tier = vm_tier_new(mem, &tier);
-  if (!engine || (tier.level && !engine->tier)) {
-    ls_mem_free(mem, engine, sizeof *engine);
-    ls_mem_delete(mem);
+  vm_tier_options tier = tier_options(&o);
+  if (o.environment)
+    status = read_environment(&policy, &tier, error);
+  if (status != PURE_OK)
+    return status;
+  pure_engine *engine = engine_make(&o, &tier);
+  if (!engine)
     return host_no_memory(error);
-  }
-  atomic_init(&engine->refs, 1);
-  engine->mem = mem;
+  host_handle_init(&engine->head, HOST_ENGINE, sizeof *engine);
+  pthread_mutex_init(&engine->graves, NULL);
   engine->policy = policy;
   engine->limits = o.limits;
   engine->jit = o.jit;
@@ -74,35 +114,36 @@ pure_status pure_engine_new(const pure_engine_options *options, pure_engine **ou
   return PURE_OK;
 }
 
-pure_engine *host_engine_hold(pure_engine *engine) {
-  atomic_fetch_add(&engine->refs, 1);
-  return engine;
-}
-
-void pure_engine_release(pure_engine *engine) {
-  if (!engine || atomic_fetch_sub(&engine->refs, 1) != 1)
+void host_engine_drop(pure_engine *engine) {
+  if (!host_let_go(engine))
     return;
   ls_mem *mem = engine->mem;
   vm_tier_delete(engine->tier);
+  host_clear_graves(engine);
+  pthread_mutex_destroy(&engine->graves);
   ls_mem_free(mem, engine, sizeof *engine);
   ls_mem_delete(mem);
 }
 
+void pure_engine_release(pure_engine *engine) {
+  if (host_close(engine, HOST_ENGINE))
+    host_engine_drop(engine);
+}
+
 pure_jit pure_engine_jit(const pure_engine *engine) {
-  if (!engine || !engine->tier || !vm_tier_load(engine->tier))
+  if (!host_is(engine, HOST_ENGINE) || !engine->tier || !vm_tier_load(engine->tier))
     return PURE_JIT_0;
   return engine->jit == PURE_JIT_AUTO ? PURE_JIT_3 : engine->jit;
 }
 
 void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out) {
-  if (!out || out->size != sizeof *out)
+  pure_jit_stats full = {0};
+  if (!out || !host_sized(out->size, sizeof full))
     return;
-  *out = (pure_jit_stats){.size = sizeof *out};
-  if (!engine || !engine->tier)
-    return;
-  vm_tier_stats s;
-  vm_tier_read(engine->tier, &s);
-  *out = (pure_jit_stats){.size = sizeof *out,
+  vm_tier_stats s = {0};
+  if (host_is(engine, HOST_ENGINE) && engine->tier)
+    vm_tier_read(engine->tier, &s);
+  full = (pure_jit_stats){.size = out->size,
                           .plugin = s.plugin,
                           .llvm = s.llvm,
                           .reason = s.why,
@@ -116,13 +157,14 @@ void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out) {
                           .heap_bytes = s.heap_bytes,
                           .debug_objects = s.debug_objects,
                           .debug_bytes = s.debug_bytes};
+  memcpy(out, &full, out->size);
 }
 
 void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {
   if (!out)
     return;
   memset(out, 0, sizeof *out);
-  if (!engine)
+  if (!host_is(engine, HOST_ENGINE))
     return;
   ls_mem_stats stats;
   ls_mem_read_stats(engine->mem, &stats);
@@ -133,6 +175,6 @@ void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {
 }
 
 void pure_engine_fail_after(pure_engine *engine, uint64_t n, bool sticky) {
-  if (engine)
+  if (host_is(engine, HOST_ENGINE))
     ls_mem_fail_after(engine->mem, n, sticky);
 }

@@ -6,16 +6,17 @@
 enum { BLOCK = 2048 };
 
 /* texts_before and epoch: when it began, to forget its texts if it fails.  over: it failed or was
- * finished, and can only be released.  length[c]: cells of schema column c. */
+ * finished, and can only be released.  length[c]: cells of schema column c; place follows it. */
 struct pure_fill {
+  host_handle head;
   pure_store *store;
   uint32_t list;
   bool over;
   ls_builder *builder;
   uint32_t texts_before;
   uint64_t epoch;
-  uint8_t place[LS_MAX_COLS];
-  uint64_t length[LS_MAX_COLS];
+  uint8_t *place; /* declared column -> schema column */
+  uint64_t length[];
 };
 
 static ls_texts *texts_of(const pure_fill *fill) {
@@ -27,6 +28,14 @@ const ls_schema *host_fill_schema(const pure_fill *fill) {
 }
 
 ls_builder *host_fill_builder(pure_fill *fill) { return fill->builder; }
+
+pure_engine *host_fill_engine(const pure_fill *fill) { return fill->store->program->engine; }
+
+void host_fill_fail(pure_fill *fill) { fill->over = true; }
+
+pure_status host_fill_usable(const pure_fill *fill, pure_error *e) {
+  return fill->over ? host_fail(e, PURE_MISUSE, "the fill is over") : PURE_OK;
+}
 
 /* The store is entered. */
 static bool fill_begin(pure_fill *fill) {
@@ -40,32 +49,35 @@ static bool fill_begin(pure_fill *fill) {
 pure_status pure_fill_new(pure_store *store, const char *list, pure_fill **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!store || !list || !out)
-    return host_fail(error, PURE_MISUSE, "pure_fill_new: a parameter is NULL");
+  if (!host_is(store, HOST_STORE) || !list || !out)
+    return host_misuse(error, "pure_fill_new");
   uint32_t number;
   pure_status status = host_store_find(store, list, &number, error);
   if (status != PURE_OK)
     return status;
   pure_engine *engine = store->program->engine;
-  pure_fill *fill = host_alloc(engine, sizeof *fill);
-  if (!fill)
+  size_t ncols = host_store_schema(store, number)->ncols;
+  size_t bytes = sizeof(pure_fill) + ncols * (sizeof(uint64_t) + sizeof(uint8_t));
+  pure_fill *fill = host_handle_new(engine, HOST_FILL, bytes);
+  if (!host_is(fill, HOST_FILL))
     return host_no_memory(error);
   if (!host_store_enter(store)) {
-    host_free(engine, fill, sizeof *fill);
+    host_free(engine, fill, bytes);
     return host_busy(error);
   }
   fill->store = store;
   fill->list = number;
+  fill->place = (uint8_t *)(fill->length + ncols);
   host_schema_places(host_fill_schema(fill), fill->place);
   bool begun = fill_begin(fill);
   if (begun)
     atomic_fetch_add(&store->fills, 1);
   host_store_leave(store);
   if (!begun) {
-    host_free(engine, fill, sizeof *fill);
+    host_free(engine, fill, bytes);
     return host_no_memory(error);
   }
-  host_store_hold(store);
+  host_hold(store);
   *out = fill;
   return PURE_OK;
 }
@@ -82,21 +94,21 @@ static void forget_texts(pure_fill *fill) {
 }
 
 void pure_fill_release(pure_fill *fill) {
-  if (!fill)
+  if (!host_close(fill, HOST_FILL))
     return;
   pure_store *store = fill->store;
   ls_builder_delete(fill->builder);
   forget_texts(fill);
   atomic_fetch_sub(&store->fills, 1);
-  host_free(store->program->engine, fill, sizeof *fill);
-  pure_store_release(store);
+  host_bury(store->program->engine, fill);
+  host_store_drop(store);
 }
 
 /* column becomes the schema's. */
 static pure_status check(pure_fill *fill, uint32_t *column, ls_type type, const void *values,
                          size_t n, pure_error *e) {
-  if (!fill || (!values && n))
-    return host_fail(e, PURE_MISUSE, "pure_fill: a parameter is NULL");
+  if (!host_is(fill, HOST_FILL) || (!values && n))
+    return host_misuse(e, "pure_fill");
   if (fill->over)
     return host_fail(e, PURE_MISUSE, "the fill is over");
   const ls_schema *schema = host_fill_schema(fill);
@@ -125,7 +137,7 @@ static pure_status bad_cell(pure_fill *fill, uint32_t column, size_t row, const 
                    schema->name, schema->cols[column].name, row, what);
 }
 
-static ls_status append(pure_fill *fill, uint32_t column, const int64_t *cells, size_t n) {
+ls_status host_fill_append(pure_fill *fill, uint32_t column, const int64_t *cells, size_t n) {
   ls_status status = ls_builder_append(fill->builder, column, cells, n);
   if (status == LS_OK)
     fill->length[column] += n;
@@ -137,7 +149,7 @@ pure_status pure_fill_ints(pure_fill *fill, uint32_t column, const int64_t *valu
   pure_status status = check(fill, &column, LS_INT, values, n, error);
   if (status != PURE_OK)
     return status;
-  return done(fill, append(fill, column, values, n), error);
+  return done(fill, host_fill_append(fill, column, values, n), error);
 }
 
 /* n values of 32 bits, signed, by blocks. */
@@ -148,7 +160,7 @@ static ls_status append32(pure_fill *fill, uint32_t column, const int32_t *value
     size_t count = n - at < BLOCK ? n - at : BLOCK;
     for (size_t i = 0; i < count; i++)
       block[i] = values[at + i];
-    status = append(fill, column, block, count);
+    status = host_fill_append(fill, column, block, count);
   }
   return status;
 }
@@ -182,7 +194,7 @@ pure_status pure_fill_reals(pure_fill *fill, uint32_t column, const double *valu
   for (size_t at = 0; at < n && appended == LS_OK; at += BLOCK) {
     size_t count = n - at < BLOCK ? n - at : BLOCK;
     memcpy(block, values + at, count * sizeof *block);
-    appended = append(fill, column, block, count);
+    appended = host_fill_append(fill, column, block, count);
   }
   return done(fill, appended, error);
 }
@@ -201,7 +213,7 @@ pure_status pure_fill_bools(pure_fill *fill, uint32_t column, const uint8_t *val
       if (block[i] > 1)
         return bad_cell(fill, column, at + i, "a bool is 0 or 1", error);
     }
-    appended = append(fill, column, block, count);
+    appended = host_fill_append(fill, column, block, count);
   }
   return done(fill, appended, error);
 }
@@ -234,7 +246,7 @@ pure_status pure_fill_texts(pure_fill *fill, uint32_t column, const char *bytes,
       appended = host_fill_intern(fill, text, length, &block[count]);
     }
     if (appended == LS_OK)
-      appended = append(fill, column, block, count);
+      appended = host_fill_append(fill, column, block, count);
   }
   return done(fill, appended, error);
 }
@@ -264,8 +276,8 @@ static pure_status fill_value(pure_fill *fill, uint32_t column, const pure_value
 
 pure_status pure_fill_row(pure_fill *fill, const pure_value *values, uint32_t n,
                           pure_error *error) {
-  if (!fill || !values)
-    return host_fail(error, PURE_MISUSE, "pure_fill_row: a parameter is NULL");
+  if (!host_is(fill, HOST_FILL) || !values)
+    return host_misuse(error, "pure_fill_row");
   const ls_schema *schema = host_fill_schema(fill);
   if (n != schema->ncols)
     return host_fail(error, PURE_MISUSE, "list `%s` has %u columns, not %u", schema->name,
@@ -285,7 +297,7 @@ pure_status pure_fill_row(pure_fill *fill, const pure_value *values, uint32_t n,
 }
 
 uint64_t pure_fill_rows(const pure_fill *fill) {
-  return fill && fill->builder ? ls_builder_rows(fill->builder) : 0;
+  return host_is(fill, HOST_FILL) && fill->builder ? ls_builder_rows(fill->builder) : 0;
 }
 
 pure_status host_fill_finish(pure_fill *fill, pure_duplicates duplicates, uint64_t *later,
@@ -316,8 +328,8 @@ static pure_status same_lengths(const pure_fill *fill, pure_error *e) {
 }
 
 pure_status pure_fill_finish(pure_fill *fill, pure_duplicates duplicates, pure_error *error) {
-  if (!fill)
-    return host_fail(error, PURE_MISUSE, "pure_fill_finish: the fill is NULL");
+  if (!host_is(fill, HOST_FILL))
+    return host_misuse(error, "pure_fill_finish");
   if ((unsigned)duplicates > PURE_DUPLICATE_LAST)
     return host_fail(error, PURE_MISUSE, "pure_fill_finish: no pure_duplicates");
   if (fill->over)

@@ -73,14 +73,18 @@ static pure_status check_schema(const pure_import *m, pure_error *e) {
 static bool allocate(pure_import *m, const char *name) {
   m->name_bytes = strlen(name) + 1;
   m->name = host_alloc(m->engine, m->name_bytes);
-  m->block_bytes = sizeof(int64_t) * IMPORT_BLOCK * m->schema->ncols;
+  size_t column_bytes = sizeof(int64_t) * IMPORT_BLOCK + sizeof *m->cells + sizeof *m->fields;
+  m->block_bytes = column_bytes * m->schema->ncols;
   m->block = host_alloc(m->engine, m->block_bytes);
   if (!m->name || !m->block)
     return false;
   memcpy(m->name, name, m->name_bytes);
+  int64_t *cells = m->block;
+  m->cells = (int64_t **)(void *)(cells + (size_t)IMPORT_BLOCK * m->schema->ncols);
+  m->fields = (import_field *)(void *)(m->cells + m->schema->ncols);
   for (unsigned c = 0; c < m->schema->ncols; c++) {
     const ls_column *column = &m->schema->cols[c];
-    m->cells[c] = m->block + (size_t)IMPORT_BLOCK * c;
+    m->cells[c] = cells + (size_t)IMPORT_BLOCK * c;
     m->fields[column->declared] = (import_field){column->name, column->type, c};
   }
   m->nfields = m->schema->ncols;
@@ -91,8 +95,8 @@ pure_status pure_import_new(pure_store *store, const char *list, const pure_impo
                             pure_import **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!store || !list || !options || !out)
-    return host_fail(error, PURE_MISUSE, "pure_import_new: a parameter is NULL");
+  if (!host_is(store, HOST_STORE) || !list || !options || !out)
+    return host_misuse(error, "pure_import_new");
   pure_status status = check_options(options, error);
   pure_fill *fill = NULL;
   if (status == PURE_OK)
@@ -100,7 +104,7 @@ pure_status pure_import_new(pure_store *store, const char *list, const pure_impo
   if (status != PURE_OK)
     return status;
   pure_engine *engine = store->program->engine;
-  pure_import *m = host_alloc(engine, sizeof *m);
+  pure_import *m = host_handle_new(engine, HOST_IMPORT, sizeof *m);
   if (!m) {
     pure_fill_release(fill);
     return host_no_memory(error);
@@ -124,7 +128,7 @@ pure_status pure_import_new(pure_store *store, const char *list, const pure_impo
 }
 
 void pure_import_release(pure_import *m) {
-  if (!m)
+  if (!host_close(m, HOST_IMPORT))
     return;
   pure_engine *engine = m->engine;
   pure_fill *fill = m->fill;
@@ -133,11 +137,11 @@ void pure_import_release(pure_import *m) {
   host_free(engine, m->buffer, m->capacity);
   host_free(engine, m->marks, m->marks_bytes);
   host_free(engine, m->scratch, m->scratch_bytes);
-  host_free(engine, m, sizeof *m);
+  host_bury(engine, m);
   pure_fill_release(fill);
 }
 
-uint64_t pure_import_rows(const pure_import *m) { return m ? m->rows : 0; }
+uint64_t pure_import_rows(const pure_import *m) { return host_is(m, HOST_IMPORT) ? m->rows : 0; }
 
 static size_t buffered(const pure_import *m) {
   return m->buffer ? (size_t)(m->end - m->buffer) : 0;
@@ -188,8 +192,8 @@ static bool decode(pure_import *m) {
 }
 
 static pure_status usable(const pure_import *m, pure_error *e) {
-  if (!m)
-    return host_fail(e, PURE_MISUSE, "the import is NULL");
+  if (!host_is(m, HOST_IMPORT))
+    return host_misuse(e, "pure_import");
   return m->over ? host_fail(e, PURE_MISUSE, "the import is over") : PURE_OK;
 }
 
@@ -198,7 +202,7 @@ pure_status pure_import_feed(pure_import *m, const void *bytes, size_t n, pure_e
   if (status != PURE_OK)
     return status;
   if (!bytes && n)
-    return host_fail(error, PURE_MISUSE, "pure_import_feed: bytes is NULL");
+    return host_misuse(error, "pure_import_feed");
   pure_error local;
   m->error = error ? error : &local;
   if (n == 0)

@@ -35,6 +35,7 @@ typedef struct {
 typedef enum { IMPORT_FINE, IMPORT_WAITS, IMPORT_FAILED } import_state;
 
 struct pure_import {
+  host_handle head;
   pure_fill *fill;
   pure_engine *engine;
   char *name;
@@ -46,7 +47,7 @@ struct pure_import {
   char separator;
   bool over;
   const ls_schema *schema;
-  import_field fields[LS_MAX_COLS];
+  import_field *fields; /* one for each column of the schema */
   unsigned nfields;
 
   char *buffer, *end; /* end: of the text in the buffer; *end is '\n' */
@@ -61,8 +62,8 @@ struct pure_import {
   import_state state; /* why a decoder returned NULL */
   pure_error *error;
 
-  int64_t *cells[LS_MAX_COLS]; /* IMPORT_BLOCK cells for each column of the schema */
-  int64_t *block;
+  int64_t **cells; /* IMPORT_BLOCK cells for each column of the schema */
+  void *block;     /* the cells, then the two arrays */
   size_t block_bytes;
   unsigned pending; /* rows in the block */
   uint64_t rows;

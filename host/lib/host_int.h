@@ -1,9 +1,13 @@
 /* host/lib/host_int.h - what the files of host/lib share.  Not for other folders.
  *
  *   host_error.c     statuses, messages
+ *   host_handle.c    what every handle begins with
  *   host_value.c     values to and from text
  *   host_engine.c host_program.c host_store.c host_session.c host_result.c   the handles
+ *   host_extern*.c   host functions
+ *   host_watch.c     progress and time of a call
  *   host_fill.c      rows from columns
+ *   host_arrow*.c    columns from and to the Arrow C data interface
  *   host_import*.c   rows from CSV, TSV, edge lists
  *   host_snap*.c     snapshot files
  *   host_file.c      files replaced as a whole
@@ -17,13 +21,38 @@
 
 #include <pure/pure.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "vm/vm.h"
 #include "vm/vm_tier.h"
 
-struct pure_engine {
+#define HOST_CALL_CHARS 256 /* of a host function's fault */
+
+typedef enum {
+  HOST_ENGINE = 1,
+  HOST_PROGRAM,
+  HOST_STORE,
+  HOST_SNAPSHOT,
+  HOST_SESSION,
+  HOST_RESULT,
+  HOST_FILL,
+  HOST_IMPORT
+} host_kind;
+
+/* First in every handle.  refs: the caller's while state says open, and those of other handles. */
+typedef struct host_handle {
+  _Atomic uint32_t state;
   _Atomic long refs;
+  struct host_handle *next; /* buried after it */
+  size_t bytes;             /* of the whole handle */
+} host_handle;
+
+struct pure_engine {
+  host_handle head;
+  pthread_mutex_t graves; /* over the next three */
+  host_handle *first_grave, *last_grave;
+  unsigned buried;
   ls_mem *mem;
   ls_policy policy;
   pure_limits limits;
@@ -31,16 +60,32 @@ struct pure_engine {
   vm_tier *tier; /* NULL: interpreter only */
 };
 
+typedef struct host_extern host_extern;
+typedef struct host_library host_library;
+
+/* externs: as many as the module has, or NULL.  binding: who may change them. */
 struct pure_program {
-  _Atomic long refs;
+  host_handle head;
   pure_engine *engine;
   vm_module *module;
+  _Atomic int binding;
+  host_extern *externs;
+  host_library *libraries;
 };
+
+/* What a call is told and stopped by: host_watch.c. */
+typedef struct {
+  pure_progress progress; /* or NULL */
+  void *user;
+  uint64_t every, next; /* work */
+  uint64_t deadline_ns; /* 0: none */
+  bool late;
+} host_watch;
 
 /* busy: a call is at work on it.  epoch grows with each call that may have made texts known to
  * someone, so that a failed fill knows whether it may forget its own. */
 struct pure_store {
-  _Atomic long refs;
+  host_handle head;
   _Atomic int busy;
   _Atomic long snapshots;
   _Atomic long fills;
@@ -50,23 +95,27 @@ struct pure_store {
 };
 
 struct pure_snapshot {
-  _Atomic long refs;
+  host_handle head;
   pure_store *store;
   ls_snapshot *lists;
 };
 
 struct pure_session {
-  _Atomic long refs;
+  host_handle head;
   _Atomic int busy;
   _Atomic int cancel;
   pure_store *store;
   pure_snapshot *snapshot; /* or NULL: on the store itself */
   vm_context *cx;
   pure_result *live; /* the last call's, not held; NULL once stale or released */
+  pure_limits limits;
+  host_watch watch;
+  char said[HOST_CALL_CHARS]; /* by a host function that failed */
 };
 
 /* rows may be replaced by a copy that lies in order (host_result.c). */
 struct pure_result {
+  host_handle head;
   pure_session *session;
   bool stale;
   const vm_fn *fn;
@@ -98,6 +147,11 @@ static inline bool host_sized(size_t size, size_t now) {
   return size >= sizeof size && size <= now;
 }
 
+/* log2 of the bytes of a cell. */
+static inline unsigned host_width(const pure_column *c) {
+  return c->width == 1 ? 0 : c->width == 2 ? 1 : c->width == 4 ? 2 : 3;
+}
+
 static inline pure_type host_type(ls_type type) { return (pure_type)(type + 1); }
 
 /* host_value.c */
@@ -112,11 +166,29 @@ size_t host_value_spell(ls_type type, ls_val value, char *out);
 /* Counts; memory of handles comes from the engine. */
 void *host_alloc(pure_engine *engine, size_t bytes); /* zeroed */
 void host_free(pure_engine *engine, void *block, size_t bytes);
-pure_engine *host_engine_hold(pure_engine *engine);
-pure_program *host_program_hold(pure_program *program);
-pure_store *host_store_hold(pure_store *store);
-pure_snapshot *host_snapshot_hold(pure_snapshot *snapshot);
-pure_session *host_session_hold(pure_session *session);
+
+/* host_handle.c */
+/* A zeroed handle, open, with the caller's reference; NULL: no memory. */
+void *host_handle_new(pure_engine *engine, host_kind kind, size_t bytes);
+void host_handle_init(host_handle *h, host_kind kind, size_t bytes);
+/* Whether it is an open handle of that kind; NULL is none. */
+bool host_is(const void *handle, host_kind kind);
+/* Closes it: true for the one call that did, which must let go of the caller's reference. */
+bool host_close(void *handle, host_kind kind);
+void *host_hold(void *handle);
+/* True where that was the last reference.  NULL is fine. */
+bool host_let_go(void *handle);
+/* Frees the handle's own memory, some time. */
+void host_bury(pure_engine *engine, void *handle);
+void host_clear_graves(pure_engine *engine);
+pure_status host_misuse(pure_error *e, const char *function);
+
+/* Give one reference back, whatever the state.  NULL is fine. */
+void host_engine_drop(pure_engine *engine);
+void host_program_drop(pure_program *program);
+void host_store_drop(pure_store *store);
+void host_snapshot_drop(pure_snapshot *snapshot);
+void host_session_drop(pure_session *session);
 
 /* host_store.c.  False: someone else is at work. */
 bool host_store_enter(pure_store *store);
@@ -130,8 +202,23 @@ void host_schema_places(const ls_schema *schema, uint8_t *place);
 /* Drops the rows of a session's last result; inside the session's enter. */
 void host_result_expire(pure_result *result);
 
+/* host_extern.c, host_extern_call.c.  seal: no more bindings; false: one is being made. */
+bool host_externs_seal(pure_program *program);
+void host_externs_free(pure_program *program);
+const char *host_extern_call(void *session, vm_context *cx, unsigned number, const ls_val *args,
+                             ls_val *result);
+
+/* host_watch.c.  A call of the session begins; its context is told to look, where need be. */
+void host_watch_begin(pure_session *session);
+
 /* host_fill.c: with raw cells, for imports and snapshot files.  column: of the schema. */
 ls_builder *host_fill_builder(pure_fill *fill);
+pure_engine *host_fill_engine(const pure_fill *fill);
+/* n cells of the schema's column. */
+ls_status host_fill_append(pure_fill *fill, uint32_t column, const int64_t *cells, size_t n);
+/* The fill can only be released from now on. */
+void host_fill_fail(pure_fill *fill);
+pure_status host_fill_usable(const pure_fill *fill, pure_error *e);
 ls_status host_fill_intern(pure_fill *fill, const char *bytes, size_t length, int64_t *id);
 /* As pure_fill_finish, but says which rows are alike instead of a message: PURE_BAD_DATA with
  * *first UINT64_MAX where that row was in the list before. */

@@ -34,13 +34,12 @@ static void report_one(void *user, const lang_error *e) {
 
 static pure_status wrap(pure_engine *engine, vm_module *module, pure_program **out,
                         pure_error *error) {
-  pure_program *program = host_alloc(engine, sizeof *program);
+  pure_program *program = host_handle_new(engine, HOST_PROGRAM, sizeof *program);
   if (!program) {
     vm_module_release(module);
     return host_no_memory(error);
   }
-  atomic_init(&program->refs, 1);
-  program->engine = host_engine_hold(engine);
+  program->engine = host_hold(engine);
   program->module = module;
   *out = program;
   return PURE_OK;
@@ -51,8 +50,8 @@ pure_status pure_program_compile(pure_engine *engine, const char *name, const ch
                                  pure_error *error) {
   if (out)
     *out = NULL;
-  if (!engine || !name || (!text && length) || !out)
-    return host_fail(error, PURE_MISUSE, "pure_program_compile: a parameter is NULL");
+  if (!host_is(engine, HOST_ENGINE) || !name || (!text && length) || !out)
+    return host_misuse(error, "pure_program_compile");
   reporter r = {engine, name, text ? text : "", length, report, user, error, 0};
   vm_module *module = NULL;
   ls_status status = lang_compile(engine->mem, name, r.text, length, &module, report_one, &r);
@@ -74,8 +73,8 @@ pure_status pure_program_load(pure_engine *engine, const char *name, const void 
                               size_t length, pure_program **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!engine || !name || (!bytes && length) || !out)
-    return host_fail(error, PURE_MISUSE, "pure_program_load: a parameter is NULL");
+  if (!host_is(engine, HOST_ENGINE) || !name || (!bytes && length) || !out)
+    return host_misuse(error, "pure_program_load");
   vm_module *module = NULL;
   vm_error bad = {0};
   ls_status status = vm_load(engine->mem, name, bytes, length, &module, &bad);
@@ -90,24 +89,25 @@ pure_status pure_program_load(pure_engine *engine, const char *name, const void 
                       bad.message);
 }
 
-pure_program *host_program_hold(pure_program *program) {
-  atomic_fetch_add(&program->refs, 1);
-  return program;
+void host_program_drop(pure_program *program) {
+  if (!host_let_go(program))
+    return;
+  pure_engine *engine = program->engine;
+  host_externs_free(program);
+  vm_module_release(program->module);
+  host_bury(engine, program);
+  host_engine_drop(engine);
 }
 
 void pure_program_release(pure_program *program) {
-  if (!program || atomic_fetch_sub(&program->refs, 1) != 1)
-    return;
-  pure_engine *engine = program->engine;
-  vm_module_release(program->module);
-  host_free(engine, program, sizeof *program);
-  pure_engine_release(engine);
+  if (host_close(program, HOST_PROGRAM))
+    host_program_drop(program);
 }
 
 pure_status pure_program_write(const pure_program *program, pure_write write, void *user,
                                pure_error *error) {
-  if (!program || !write)
-    return host_fail(error, PURE_MISUSE, "pure_program_write: a parameter is NULL");
+  if (!host_is(program, HOST_PROGRAM) || !write)
+    return host_misuse(error, "pure_program_write");
   ls_mem *mem = program->engine->mem;
   uint8_t *bytes = NULL;
   size_t length = 0, capacity = 0;
@@ -124,8 +124,8 @@ static bool write_file(void *user, const void *bytes, size_t n) {
 }
 
 pure_status pure_program_save(const pure_program *program, const char *path, pure_error *error) {
-  if (!program || !path)
-    return host_fail(error, PURE_MISUSE, "pure_program_save: a parameter is NULL");
+  if (!host_is(program, HOST_PROGRAM) || !path)
+    return host_misuse(error, "pure_program_save");
   host_file f;
   pure_status status = host_file_open(&f, program->engine, path, error);
   if (status != PURE_OK)
@@ -149,8 +149,8 @@ static bool write_text(void *user, const char *bytes, size_t n) {
 
 pure_status pure_program_disasm(const pure_program *program, const char *function, pure_write write,
                                 void *user, pure_error *error) {
-  if (!program || !write)
-    return host_fail(error, PURE_MISUSE, "pure_program_disasm: a parameter is NULL");
+  if (!host_is(program, HOST_PROGRAM) || !write)
+    return host_misuse(error, "pure_program_disasm");
   int only = -1;
   if (function && (only = vm_module_find(program->module, function, true)) < 0)
     return host_fail(error, PURE_NOT_FOUND, "there is no function `%s`", function);
@@ -169,13 +169,13 @@ static const ls_column *declared_column(const ls_schema *schema, uint32_t declar
 }
 
 static const ls_schema *stored_list(const pure_program *program, uint32_t list) {
-  if (!program || list >= program->module->nstored)
+  if (!host_is(program, HOST_PROGRAM) || list >= program->module->nstored)
     return NULL;
   return &program->module->lists[list].schema;
 }
 
 pure_status pure_program_list(const pure_program *program, uint32_t list, pure_list_info *out) {
-  if (!program || !out)
+  if (!host_is(program, HOST_PROGRAM) || !out)
     return PURE_MISUSE;
   const ls_schema *schema = stored_list(program, list);
   if (!schema)
@@ -186,7 +186,7 @@ pure_status pure_program_list(const pure_program *program, uint32_t list, pure_l
 
 pure_status pure_program_list_column(const pure_program *program, uint32_t list, uint32_t column,
                                      pure_column_info *out) {
-  if (!program || !out)
+  if (!host_is(program, HOST_PROGRAM) || !out)
     return PURE_MISUSE;
   const ls_schema *schema = stored_list(program, list);
   const ls_column *c = schema ? declared_column(schema, column) : NULL;
@@ -198,7 +198,7 @@ pure_status pure_program_list_column(const pure_program *program, uint32_t list,
 
 pure_status pure_program_list_key(const pure_program *program, uint32_t list, uint32_t key,
                                   uint32_t *column) {
-  if (!program || !column)
+  if (!host_is(program, HOST_PROGRAM) || !column)
     return PURE_MISUSE;
   const ls_schema *schema = stored_list(program, list);
   if (!schema || key >= schema->nkeys)
@@ -209,7 +209,7 @@ pure_status pure_program_list_key(const pure_program *program, uint32_t list, ui
 
 /* Function number i of those the host may call. */
 static const vm_fn *callable(const pure_program *program, uint32_t i) {
-  if (!program)
+  if (!host_is(program, HOST_PROGRAM))
     return NULL;
   for (uint32_t f = 0; f < program->module->nfns; f++) {
     const vm_fn *fn = &program->module->fns[f];
@@ -221,7 +221,7 @@ static const vm_fn *callable(const pure_program *program, uint32_t i) {
 
 pure_status pure_program_function(const pure_program *program, uint32_t function,
                                   pure_function_info *out) {
-  if (!program || !out)
+  if (!host_is(program, HOST_PROGRAM) || !out)
     return PURE_MISUSE;
   const vm_fn *fn = callable(program, function);
   if (!fn)
@@ -248,7 +248,7 @@ static pure_status one_of(const vm_param *params, uint32_t count, uint32_t i,
 
 pure_status pure_program_parameter(const pure_program *program, uint32_t function,
                                    uint32_t parameter, pure_column_info *out) {
-  if (!program || !out)
+  if (!host_is(program, HOST_PROGRAM) || !out)
     return PURE_MISUSE;
   const vm_fn *fn = callable(program, function);
   return fn ? one_of(fn->params, fn->nparams, parameter, out) : PURE_NOT_FOUND;
@@ -256,7 +256,7 @@ pure_status pure_program_parameter(const pure_program *program, uint32_t functio
 
 pure_status pure_program_result_column(const pure_program *program, uint32_t function,
                                        uint32_t column, pure_column_info *out) {
-  if (!program || !out)
+  if (!host_is(program, HOST_PROGRAM) || !out)
     return PURE_MISUSE;
   const vm_fn *fn = callable(program, function);
   if (!fn || fn->result != VM_RESULT_ROWS)
@@ -267,7 +267,7 @@ pure_status pure_program_result_column(const pure_program *program, uint32_t fun
 pure_status pure_program_find_list(const pure_program *program, const char *name, uint32_t *list) {
   if (list)
     *list = 0;
-  if (!program || !name || !list)
+  if (!host_is(program, HOST_PROGRAM) || !name || !list)
     return PURE_MISUSE;
   for (uint32_t i = 0; i < program->module->nstored; i++) {
     if (strcmp(program->module->lists[i].schema.name, name) == 0) {
@@ -283,7 +283,7 @@ pure_status pure_program_find_function(const pure_program *program, const char *
   const vm_fn *fn;
   if (function)
     *function = 0;
-  if (!program || !name || !function)
+  if (!host_is(program, HOST_PROGRAM) || !name || !function)
     return PURE_MISUSE;
   for (uint32_t i = 0; (fn = callable(program, i)); i++) {
     if (strcmp(fn->name, name) == 0) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool readable(const pure_result *r) { return r && !r->stale; }
+static bool readable(const pure_result *r) { return host_is(r, HOST_RESULT) && !r->stale; }
 
 static const ls_list *rows_of(const pure_result *r) {
   return readable(r) && r->value.kind == VM_RESULT_ROWS ? r->value.rows : NULL;
@@ -22,19 +22,19 @@ void host_result_expire(pure_result *r) {
 }
 
 void pure_result_release(pure_result *r) {
-  if (!r)
+  if (!host_close(r, HOST_RESULT))
     return;
   pure_session *session = r->session;
   pure_engine *engine = session->store->program->engine;
   host_result_expire(r);
   if (session->live == r)
     session->live = NULL;
-  host_free(engine, r, sizeof *r + r->fn->nresult);
-  pure_session_release(session);
+  host_bury(engine, r);
+  host_session_drop(session);
 }
 
 pure_result_kind pure_result_get_kind(const pure_result *r) {
-  return r ? (pure_result_kind)r->fn->result : PURE_RESULT_NOTHING;
+  return host_is(r, HOST_RESULT) ? (pure_result_kind)r->fn->result : PURE_RESULT_NOTHING;
 }
 
 static pure_value text_value(const pure_result *r, uint64_t id) {
@@ -74,11 +74,11 @@ uint64_t pure_result_rows(const pure_result *r) {
 }
 
 uint32_t pure_result_columns(const pure_result *r) {
-  return r && r->fn->result == VM_RESULT_ROWS ? r->fn->nresult : 0;
+  return host_is(r, HOST_RESULT) && r->fn->result == VM_RESULT_ROWS ? r->fn->nresult : 0;
 }
 
 pure_status pure_result_column_info(const pure_result *r, uint32_t column, pure_column_info *out) {
-  if (!r || !out)
+  if (!host_is(r, HOST_RESULT) || !out)
     return PURE_MISUSE;
   if (column >= pure_result_columns(r))
     return PURE_NOT_FOUND;
@@ -106,7 +106,7 @@ bool pure_result_next(pure_result *r) {
 }
 
 void pure_result_rewind(pure_result *r) {
-  if (r)
+  if (host_is(r, HOST_RESULT))
     r->begun = r->on_row = false;
 }
 
@@ -181,8 +181,8 @@ static ls_status arrange(pure_result *r) {
 }
 
 static pure_status check_column(const pure_result *r, uint32_t column, pure_error *e) {
-  if (!r)
-    return host_fail(e, PURE_MISUSE, "the result is NULL");
+  if (!host_is(r, HOST_RESULT))
+    return host_misuse(e, "pure_result_column");
   if (r->stale)
     return host_fail(e, PURE_STALE, "the session was called again since");
   if (column >= pure_result_columns(r))
@@ -198,7 +198,7 @@ pure_status pure_result_column(pure_result *r, uint32_t column, pure_column *out
   if (status != PURE_OK)
     return status;
   if (!out)
-    return host_fail(error, PURE_MISUSE, "pure_result_column: out is NULL");
+    return host_misuse(error, "pure_result_column");
   ls_status arranged = arrange(r);
   if (arranged != LS_OK)
     return host_fail_list(error, arranged);
@@ -233,7 +233,7 @@ pure_status pure_result_copy_ints(pure_result *r, uint32_t column, uint64_t firs
   if (status != PURE_OK || n == 0)
     return status;
   if (!out)
-    return host_fail(error, PURE_MISUSE, "pure_result_copy_ints: out is NULL");
+    return host_misuse(error, "pure_result_copy_ints");
   switch (c.width) {
   case 1:
     for (size_t i = 0; i < n; i++)
@@ -260,7 +260,7 @@ pure_status pure_result_copy_reals(pure_result *r, uint32_t column, uint64_t fir
   if (status != PURE_OK || n == 0)
     return status;
   if (!out)
-    return host_fail(error, PURE_MISUSE, "pure_result_copy_reals: out is NULL");
+    return host_misuse(error, "pure_result_copy_reals");
   memcpy(out, (const double *)c.cells + first, n * sizeof *out);
   return PURE_OK;
 }

@@ -19,12 +19,18 @@ static void session_leave(pure_session *session) {
   atomic_store(&session->busy, 0);
 }
 
+static void set_limits(pure_session *session, const pure_limits *limits) {
+  vm_limits vm = {limits->work, limits->memory, limits->depth};
+  session->limits = *limits;
+  vm_context_limit(session->cx, &vm);
+}
+
 /* Takes over the caller's new holds on store and snapshot. */
 static pure_status session_make(pure_store *store, pure_snapshot *snapshot, pure_session **out,
                                 pure_error *error) {
   pure_engine *engine = store->program->engine;
-  pure_session *session = host_alloc(engine, sizeof *session);
-  if (!session)
+  pure_session *session = host_handle_new(engine, HOST_SESSION, sizeof *session);
+  if (!host_is(session, HOST_SESSION))
     return host_no_memory(error);
   session->cx =
       snapshot ? vm_context_on(store->link, snapshot->lists) : vm_context_new(store->link);
@@ -32,12 +38,11 @@ static pure_status session_make(pure_store *store, pure_snapshot *snapshot, pure
     host_free(engine, session, sizeof *session);
     return host_no_memory(error);
   }
-  atomic_init(&session->refs, 1);
-  session->store = host_store_hold(store);
-  session->snapshot = snapshot ? host_snapshot_hold(snapshot) : NULL;
-  vm_limits limits = {engine->limits.work, engine->limits.memory, engine->limits.depth};
-  vm_context_limit(session->cx, &limits);
+  session->store = host_hold(store);
+  session->snapshot = snapshot ? host_hold(snapshot) : NULL;
+  set_limits(session, &engine->limits);
   vm_context_cancel_flag(session->cx, &session->cancel);
+  vm_context_host(session->cx, host_extern_call, session);
   *out = session;
   return PURE_OK;
 }
@@ -45,8 +50,8 @@ static pure_status session_make(pure_store *store, pure_snapshot *snapshot, pure
 pure_status pure_session_new(pure_store *store, pure_session **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!store || !out)
-    return host_fail(error, PURE_MISUSE, "pure_session_new: a parameter is NULL");
+  if (!host_is(store, HOST_STORE) || !out)
+    return host_misuse(error, "pure_session_new");
   if (!host_store_enter(store))
     return host_busy(error);
   pure_status status = session_make(store, NULL, out, error);
@@ -57,52 +62,51 @@ pure_status pure_session_new(pure_store *store, pure_session **out, pure_error *
 pure_status pure_session_on(pure_snapshot *snapshot, pure_session **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!snapshot || !out)
-    return host_fail(error, PURE_MISUSE, "pure_session_on: a parameter is NULL");
+  if (!host_is(snapshot, HOST_SNAPSHOT) || !out)
+    return host_misuse(error, "pure_session_on");
   return session_make(snapshot->store, snapshot, out, error);
 }
 
-pure_session *host_session_hold(pure_session *session) {
-  atomic_fetch_add(&session->refs, 1);
-  return session;
-}
-
-void pure_session_release(pure_session *session) {
-  if (!session || atomic_fetch_sub(&session->refs, 1) != 1)
+void host_session_drop(pure_session *session) {
+  if (!host_let_go(session))
     return;
   pure_store *store = session->store;
   pure_snapshot *snapshot = session->snapshot;
   vm_context_delete(session->cx);
-  host_free(store->program->engine, session, sizeof *session);
-  pure_snapshot_release(snapshot);
-  pure_store_release(store);
+  host_bury(store->program->engine, session);
+  host_snapshot_drop(snapshot);
+  host_store_drop(store);
+}
+
+void pure_session_release(pure_session *session) {
+  if (host_close(session, HOST_SESSION))
+    host_session_drop(session);
 }
 
 pure_status pure_session_limit(pure_session *session, const pure_limits *limits,
                                pure_error *error) {
-  if (!session || !limits)
-    return host_fail(error, PURE_MISUSE, "pure_session_limit: a parameter is NULL");
+  if (!host_is(session, HOST_SESSION) || !limits)
+    return host_misuse(error, "pure_session_limit");
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
     return host_busy(error);
-  vm_limits vm = {limits->work, limits->memory, limits->depth};
-  vm_context_limit(session->cx, &vm);
+  set_limits(session, limits);
   atomic_store(&session->busy, 0);
   return PURE_OK;
 }
 
 void pure_session_cancel(pure_session *session) {
-  if (session)
+  if (host_is(session, HOST_SESSION))
     atomic_store(&session->cancel, 1);
 }
 
 void pure_session_resume(pure_session *session) {
-  if (session)
+  if (host_is(session, HOST_SESSION))
     atomic_store(&session->cancel, 0);
 }
 
 uint64_t pure_session_work(const pure_session *session) {
-  return session ? vm_context_work(session->cx) : 0;
+  return host_is(session, HOST_SESSION) ? vm_context_work(session->cx) : 0;
 }
 
 static pure_status find_function(const pure_session *session, const char *name, unsigned *number,
@@ -180,8 +184,11 @@ static pure_status fail_call(pure_session *session, vm_status status, pure_error
   const vm_fault *f = vm_context_fault(session->cx);
   if (f->kind == VM_FAULT_CANCELLED)
     atomic_store(&session->cancel, 0);
+  const char *message = f->message[0] ? f->message : vm_fault_message(f->kind);
+  if (f->kind == VM_FAULT_CANCELLED && session->watch.late)
+    message = "the time limit is used up";
   host_fail_at(e, PURE_FAULT, session->store->program->module->source_name, f->pos.line,
-               f->pos.column, "%s", f->message[0] ? f->message : vm_fault_message(f->kind));
+               f->pos.column, "%s", message);
   if (e)
     e->fault = (pure_fault)(f->kind + 1);
   return PURE_FAULT;
@@ -199,6 +206,7 @@ static void settle_store(pure_store *store) {
 static pure_status run(pure_session *session, unsigned number, const ls_val *args,
                        pure_result *result, pure_error *e) {
   vm_result value = {0};
+  host_watch_begin(session);
   vm_status status = vm_call(session->cx, number, args, &value);
   if (status == VM_OK) {
     result->value = value;
@@ -212,8 +220,8 @@ static pure_status run(pure_session *session, unsigned number, const ls_val *arg
 
 static pure_result *result_make(pure_session *session, const vm_fn *fn) {
   pure_engine *engine = session->store->program->engine;
-  pure_result *result = host_alloc(engine, sizeof *result + fn->nresult);
-  if (!result)
+  pure_result *result = host_handle_new(engine, HOST_RESULT, sizeof *result + fn->nresult);
+  if (!host_is(result, HOST_RESULT))
     return NULL;
   result->session = session;
   result->fn = fn;
@@ -260,11 +268,11 @@ static pure_status call_inside(pure_session *session, const char *name, const pu
   if (status != PURE_OK)
     return status;
   pure_result *result = result_make(session, fn);
-  if (!result)
+  if (!host_is(result, HOST_RESULT))
     return host_no_memory(e);
   status = run(session, number, args, result, e);
   if (status == PURE_OK && out) {
-    host_session_hold(session);
+    host_hold(session);
     *out = result;
     return PURE_OK;
   }
@@ -277,15 +285,17 @@ static pure_status call(pure_session *session, const char *name, const pure_valu
                         const char *const *spelled, uint32_t n, pure_result **out, pure_error *e) {
   if (out)
     *out = NULL;
-  if (!session || !name || (n && !values && !spelled))
-    return host_fail(e, PURE_MISUSE, "pure_session_call: a parameter is NULL");
+  if (!host_is(session, HOST_SESSION) || !name || (n && !values && !spelled))
+    return host_misuse(e, "pure_session_call");
   for (uint32_t i = 0; spelled && i < n; i++)
     if (!spelled[i])
       return host_fail(e, PURE_MISUSE, "argument %u is NULL", i + 1);
   if (!session_enter(session))
     return host_busy(e);
+  host_hold(session); /* a host function may release it */
   pure_status status = call_inside(session, name, values, spelled, n, out, e);
   session_leave(session);
+  host_session_drop(session);
   return status;
 }
 

@@ -337,8 +337,8 @@ bool pure_store_is_snapshot(const void *bytes, size_t length) {
 
 pure_status pure_store_load_bytes(pure_store *store, const char *name, const void *bytes,
                                   size_t length, pure_error *error) {
-  if (!store || !name || (!bytes && length))
-    return host_fail(error, PURE_MISUSE, "pure_store_load_bytes: a parameter is NULL");
+  if (!host_is(store, HOST_STORE) || !name || (!bytes && length))
+    return host_misuse(error, "pure_store_load_bytes");
   if (!host_store_enter(store))
     return host_busy(error);
   pure_status status = load_inside(store, name, bytes, length, error);
@@ -347,8 +347,8 @@ pure_status pure_store_load_bytes(pure_store *store, const char *name, const voi
 }
 
 pure_status pure_store_load(pure_store *store, const char *path, pure_error *error) {
-  if (!store || !path)
-    return host_fail(error, PURE_MISUSE, "pure_store_load: a parameter is NULL");
+  if (!host_is(store, HOST_STORE) || !path)
+    return host_misuse(error, "pure_store_load");
   pure_engine *engine = store->program->engine;
   uint8_t *bytes;
   size_t length, capacity;

@@ -41,7 +41,7 @@ static void describe(const vm_fn *fn, uint32_t loop, const vm_loop_profile *seen
 
 pure_status pure_session_loop_stats(pure_session *session, uint32_t loop, pure_loop_stats *out) {
   pure_loop_stats full;
-  if (!session || !out || !host_sized(out->size, sizeof full))
+  if (!host_is(session, HOST_SESSION) || !out || !host_sized(out->size, sizeof full))
     return PURE_MISUSE;
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))

@@ -29,11 +29,13 @@ void host_schema_places(const ls_schema *schema, uint8_t *place) {
 pure_status pure_store_new(pure_program *program, pure_store **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!program || !out)
-    return host_fail(error, PURE_MISUSE, "pure_store_new: a parameter is NULL");
+  if (!host_is(program, HOST_PROGRAM) || !out)
+    return host_misuse(error, "pure_store_new");
+  if (!host_externs_seal(program))
+    return host_busy(error);
   pure_engine *engine = program->engine;
-  pure_store *store = host_alloc(engine, sizeof *store);
-  if (!store)
+  pure_store *store = host_handle_new(engine, HOST_STORE, sizeof *store);
+  if (!host_is(store, HOST_STORE))
     return host_no_memory(error);
   store->link = vm_link_new(program->module, engine->mem, &engine->policy);
   if (!store->link || !vm_link_use_tier(store->link, engine->tier)) {
@@ -41,31 +43,34 @@ pure_status pure_store_new(pure_program *program, pure_store **out, pure_error *
     host_free(engine, store, sizeof *store);
     return host_no_memory(error);
   }
-  atomic_init(&store->refs, 1);
-  store->program = host_program_hold(program);
+  store->program = host_hold(program);
   *out = store;
   return PURE_OK;
 }
 
-pure_store *host_store_hold(pure_store *store) {
-  atomic_fetch_add(&store->refs, 1);
-  return store;
-}
-
-void pure_store_release(pure_store *store) {
-  if (!store || atomic_fetch_sub(&store->refs, 1) != 1)
+void host_store_drop(pure_store *store) {
+  if (!host_let_go(store))
     return;
   pure_program *program = store->program;
   vm_link_delete(store->link);
-  host_free(program->engine, store, sizeof *store);
-  pure_program_release(program);
+  host_bury(program->engine, store);
+  host_program_drop(program);
+}
+
+void pure_store_release(pure_store *store) {
+  if (host_close(store, HOST_STORE))
+    host_store_drop(store);
 }
 
 pure_status host_store_find(pure_store *store, const char *list, uint32_t *number, pure_error *e) {
   const vm_module *module = store->program->module;
-  if (pure_program_find_list(store->program, list, number) == PURE_OK)
-    return PURE_OK;
   const char *near = NULL;
+  for (uint32_t i = 0; i < module->nstored; i++) {
+    *number = i;
+    if (strcmp(module->lists[i].schema.name, list) == 0)
+      return PURE_OK;
+  }
+  *number = 0;
   for (uint32_t i = 0; i < module->nstored && !near; i++)
     near = host_suggest(list, strlen(list), &module->lists[i].schema.name, 1);
   if (near)
@@ -76,8 +81,8 @@ pure_status host_store_find(pure_store *store, const char *list, uint32_t *numbe
 pure_status pure_store_digest(pure_store *store, uint64_t *out, pure_error *error) {
   if (out)
     *out = 0;
-  if (!store || !out)
-    return host_fail(error, PURE_MISUSE, "pure_store_digest: NULL");
+  if (!host_is(store, HOST_STORE) || !out)
+    return host_misuse(error, "pure_store_digest");
   if (!host_store_enter(store))
     return host_busy(error);
   *out = ls_store_digest(vm_link_store(store->link));
@@ -108,7 +113,7 @@ static void format_widths(const ls_list *l, char *out, size_t n) {
 
 pure_status pure_store_list_stats(pure_store *store, uint32_t list, pure_list_stats *out) {
   pure_list_stats full = {0};
-  if (!store || !out || !host_sized(out->size, sizeof full))
+  if (!host_is(store, HOST_STORE) || !out || !host_sized(out->size, sizeof full))
     return PURE_MISUSE;
   if (list >= store->program->module->nstored)
     return PURE_NOT_FOUND;
@@ -131,11 +136,11 @@ pure_status pure_store_list_stats(pure_store *store, uint32_t list, pure_list_st
 pure_status pure_snapshot_take(pure_store *store, pure_snapshot **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!store || !out)
-    return host_fail(error, PURE_MISUSE, "pure_snapshot_take: NULL");
+  if (!host_is(store, HOST_STORE) || !out)
+    return host_misuse(error, "pure_snapshot_take");
   pure_engine *engine = store->program->engine;
-  pure_snapshot *snapshot = host_alloc(engine, sizeof *snapshot);
-  if (!snapshot)
+  pure_snapshot *snapshot = host_handle_new(engine, HOST_SNAPSHOT, sizeof *snapshot);
+  if (!host_is(snapshot, HOST_SNAPSHOT))
     return host_no_memory(error);
   if (!host_store_enter(store)) {
     host_free(engine, snapshot, sizeof *snapshot);
@@ -150,45 +155,44 @@ pure_status pure_snapshot_take(pure_store *store, pure_snapshot **out, pure_erro
     host_free(engine, snapshot, sizeof *snapshot);
     return host_no_memory(error);
   }
-  atomic_init(&snapshot->refs, 1);
-  snapshot->store = host_store_hold(store);
+  snapshot->store = host_hold(store);
   *out = snapshot;
   return PURE_OK;
 }
 
-pure_snapshot *host_snapshot_hold(pure_snapshot *snapshot) {
-  atomic_fetch_add(&snapshot->refs, 1);
-  return snapshot;
-}
-
-void pure_snapshot_release(pure_snapshot *snapshot) {
-  if (!snapshot || atomic_fetch_sub(&snapshot->refs, 1) != 1)
+void host_snapshot_drop(pure_snapshot *snapshot) {
+  if (!host_let_go(snapshot))
     return;
   pure_store *store = snapshot->store;
   ls_snapshot_release(snapshot->lists);
   atomic_fetch_sub(&store->snapshots, 1);
-  host_free(store->program->engine, snapshot, sizeof *snapshot);
-  pure_store_release(store);
+  host_bury(store->program->engine, snapshot);
+  host_store_drop(store);
+}
+
+void pure_snapshot_release(pure_snapshot *snapshot) {
+  if (host_close(snapshot, HOST_SNAPSHOT))
+    host_snapshot_drop(snapshot);
 }
 
 pure_status pure_snapshot_digest(const pure_snapshot *snapshot, uint64_t *out, pure_error *error) {
   if (out)
     *out = 0;
-  if (!snapshot || !out)
-    return host_fail(error, PURE_MISUSE, "pure_snapshot_digest: NULL");
+  if (!host_is(snapshot, HOST_SNAPSHOT) || !out)
+    return host_misuse(error, "pure_snapshot_digest");
   *out = ls_snapshot_digest(snapshot->lists);
   return PURE_OK;
 }
 
 pure_status pure_snapshot_save(const pure_snapshot *snapshot, const char *path, pure_error *error) {
-  if (!snapshot || !path)
-    return host_fail(error, PURE_MISUSE, "pure_snapshot_save: NULL");
+  if (!host_is(snapshot, HOST_SNAPSHOT) || !path)
+    return host_misuse(error, "pure_snapshot_save");
   return host_snap_write(snapshot->store, snapshot->lists, path, error);
 }
 
 pure_status pure_store_save(pure_store *store, const char *path, pure_error *error) {
-  if (!store || !path)
-    return host_fail(error, PURE_MISUSE, "pure_store_save: NULL");
+  if (!host_is(store, HOST_STORE) || !path)
+    return host_misuse(error, "pure_store_save");
   pure_snapshot *snapshot;
   pure_status status = pure_snapshot_take(store, &snapshot, error);
   if (status != PURE_OK)

@@ -186,8 +186,8 @@ static void put_result(writer *w, pure_result *r) {
 
 pure_status pure_result_write(pure_result *result, pure_format format, pure_write write, void *user,
                               pure_error *error) {
-  if (!result || !write)
-    return host_fail(error, PURE_MISUSE, "pure_result_write: a parameter is NULL");
+  if (!host_is(result, HOST_RESULT) || !write)
+    return host_misuse(error, "pure_result_write");
   if (result->stale)
     return host_fail(error, PURE_STALE, "the session was called again since");
   if (format != PURE_FORMAT_CSV && format != PURE_FORMAT_TSV && format != PURE_FORMAT_JSON)

@@ -50,6 +50,8 @@ typedef struct {
   size_t ncalls;
   const char **loads; /* as given */
   size_t nloads;
+  const char **externs; /* libraries of host functions */
+  size_t nexterns;
   run_format format;
   bool stats, work, shell, check, disasm, help, version;
   const char *compile, *save;

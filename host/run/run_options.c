@@ -7,6 +7,7 @@
 
 typedef enum {
   OPT_LOAD,
+  OPT_EXTERN,
   OPT_SAVE,
   OPT_HEADER,
   OPT_ON_DUPLICATE,
@@ -34,6 +35,7 @@ static const struct {
   bool value;
 } table[] = {
     {"--load", OPT_LOAD, true},
+    {"--extern", OPT_EXTERN, true},
     {"--save", OPT_SAVE, true},
     {"--header", OPT_HEADER, true},
     {"--on-duplicate", OPT_ON_DUPLICATE, true},
@@ -63,6 +65,7 @@ static const char help[] =
     "  --load LIST=FILE[:FORMAT]  fill a list from csv, tsv, edges or adj; - is stdin\n"
     "  --load SNAPSHOT            set all lists from a file that --save wrote\n"
     "  --save FILE                write all lists to a file, after the calls\n"
+    "  --extern LIB.so            bind the program's extern fns to functions of a library\n"
     "  --header yes|no|auto       has CSV or TSV a line of column names? (auto)\n"
     "  --on-duplicate error|first|last  which of the rows with one key stays (error)\n"
     "  --format table|csv|tsv|json  of answers (table on a terminal, else csv)\n"
@@ -208,6 +211,9 @@ static int set_option(run_options *o, option id, const char *value) {
   case OPT_LOAD:
     o->loads[o->nloads++] = value;
     break;
+  case OPT_EXTERN:
+    o->externs[o->nexterns++] = value;
+    break;
   case OPT_SAVE:
     o->save = value;
     break;
@@ -313,6 +319,7 @@ int run_options_read(run_options *o, int argc, char **argv) {
   memset(o, 0, sizeof *o);
   o->words = run_alloc(most * sizeof *o->words);
   o->loads = run_alloc(most * sizeof *o->loads);
+  o->externs = run_alloc(most * sizeof *o->externs);
   o->calls = run_alloc(most * sizeof *o->calls);
   bool options = true;
   int status = read_environment(o);
@@ -338,5 +345,6 @@ int run_options_read(run_options *o, int argc, char **argv) {
 void run_options_free(run_options *o) {
   free(o->words);
   free(o->loads);
+  free(o->externs);
   free(o->calls);
 }

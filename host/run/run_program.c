@@ -12,6 +12,24 @@ static void report(void *user, const pure_diagnostic *d) {
     fputc('\n', stderr);
 }
 
+/* A name without a slash is a file of this folder, as with the other options. */
+static int bind_library(run *r, const char *path) {
+  pure_error e;
+  size_t length = strlen(path);
+  char *file = run_alloc(length + 3);
+  snprintf(file, length + 3, "%s%s", strchr(path, '/') ? "" : "./", path);
+  int status = pure_bind_library(r->program, file, &e) == PURE_OK ? RUN_FINE : run_complain(&e);
+  free(file);
+  return status;
+}
+
+static int bind_externs(run *r) {
+  int status = RUN_FINE;
+  for (size_t i = 0; i < r->o.nexterns && status == RUN_FINE; i++)
+    status = bind_library(r, r->o.externs[i]);
+  return status;
+}
+
 int run_program_open(run *r) {
   const char *name = strcmp(r->o.program, "-") == 0 ? "<stdin>" : r->o.program;
   int status =
@@ -32,7 +50,7 @@ int run_program_open(run *r) {
     status = RUN_BAD_PROGRAM;
   }
   r->compile_seconds = run_clock() - start;
-  return status;
+  return status == RUN_FINE ? bind_externs(r) : status;
 }
 
 static bool write_out(void *user, const void *bytes, size_t n) {

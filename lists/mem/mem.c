@@ -46,6 +46,7 @@
 struct ls_mem {
   ls_mem_hooks hooks; /* alloc NULL: the system's */
   _Atomic uint64_t live, peak, allocs, frees;
+  _Atomic uint64_t most;    /* 0: no limit on live */
   _Atomic uint64_t fail_in; /* 0: off */
   atomic_int fail_sticky;
 };
@@ -88,6 +89,15 @@ static bool must_fail(ls_mem *m) {
       return n == 1;
   }
   return false;
+}
+
+/* Whether so many bytes more are too many. */
+static bool is_over(ls_mem *m, size_t bytes) {
+  uint64_t most = atomic_load_explicit(&m->most, memory_order_relaxed);
+  if (most == 0)
+    return false;
+  uint64_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
+  return live > most || bytes > most - live;
 }
 
 static void count_alloc(ls_mem *m, size_t bytes) {
@@ -193,7 +203,7 @@ static void block_free(ls_mem *m, void *block, size_t bytes) {
 }
 
 void *ls_mem_alloc(ls_mem *m, size_t bytes) {
-  if (must_fail(m))
+  if (must_fail(m) || is_over(m, bytes))
     return NULL;
   void *p = block_new(m, bytes);
   if (p != NULL)
@@ -211,7 +221,7 @@ void *ls_mem_zalloc(ls_mem *m, size_t bytes) {
 void *ls_mem_resize(ls_mem *m, void *block, size_t old, size_t bytes) {
   if (block == NULL)
     return ls_mem_alloc(m, bytes);
-  if (must_fail(m))
+  if (must_fail(m) || (bytes > old && is_over(m, bytes - old)))
     return NULL;
   void *p;
   if (is_mapped(m, old) && is_mapped(m, bytes)) {
@@ -245,6 +255,10 @@ void ls_mem_read_stats(ls_mem *m, ls_mem_stats *out) {
   out->peak_bytes = atomic_load_explicit(&m->peak, memory_order_relaxed);
   out->allocs = atomic_load_explicit(&m->allocs, memory_order_relaxed);
   out->frees = atomic_load_explicit(&m->frees, memory_order_relaxed);
+}
+
+void ls_mem_limit(ls_mem *m, uint64_t bytes) {
+  atomic_store_explicit(&m->most, bytes, memory_order_relaxed);
 }
 
 void ls_mem_fail_after(ls_mem *m, uint64_t n, int sticky) {

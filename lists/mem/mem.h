@@ -53,6 +53,10 @@ void ls_mem_free(ls_mem *m, void *block, size_t bytes);
 
 void ls_mem_read_stats(ls_mem *m, ls_mem_stats *out);
 
+/* Allocations fail that would bring live_bytes past this; 0: no limit.  Threads that allocate at
+ * the same moment may pass it by what each of them asks for. */
+void ls_mem_limit(ls_mem *m, uint64_t bytes);
+
 /* For tests: the n-th allocation from now fails (n = 1: the next), and every one
  * after it when `sticky`.  0 turns it off. */
 void ls_mem_fail_after(ls_mem *m, uint64_t n, int sticky);

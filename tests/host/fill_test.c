@@ -204,7 +204,8 @@ START_TEST(dropped_texts_are_forgotten) {
     pure_fill_release(fill);
     pure_engine_memory(w.engine, round == 0 ? &before : &after);
   }
-  ck_assert_uint_le(after.live_bytes, before.live_bytes + 4096);
+  /* A round's texts are 24000 bytes; released handles keep a little for a while. */
+  ck_assert_uint_le(after.live_bytes, before.live_bytes + 16384);
   host_close(&w);
 }
 END_TEST

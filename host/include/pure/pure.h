@@ -8,6 +8,7 @@
  *   snapshot  a store at one moment, read-only pure_snapshot_*    made from a store
  *   session   one thread's calls               pure_session_*     on a store or on a snapshot
  *   result    what a call answered             pure_result_*
+ *   binding   a C function for an extern fn    pure_bind, pure_call_*
  *
  * A whole host program, without its error checks:
  *
@@ -27,13 +28,14 @@
  *
  * Ownership.  A handle that a function hands out through an `out` parameter belongs to the caller,
  * who gives it back with the release function of its kind.  Handles hold what they were made from:
- * releases are right in any order.  Releasing NULL does nothing.  A handle must not be used after
- * it was released.  Pointers passed in are borrowed for the call only, unless said otherwise.
+ * releases are right in any order.  Releasing NULL does nothing.  Pointers passed in are borrowed
+ * for the call only, unless said otherwise.
  *
  * Errors.  A function that can fail returns a pure_status.  Its last parameter is a pure_error of
  * the caller's, or NULL; it is written when the status is not PURE_OK, and left alone otherwise.
  * On failure every out parameter is set to NULL or 0 and nothing has changed.  A NULL handle, a
- * number out of range and the like are PURE_MISUSE, in every build.  Nothing here prints, exits,
+ * number out of range and the like are PURE_MISUSE, in every build; so is a handle that was
+ * released, until 64 more of its engine were, or the last one was.  Nothing here prints, exits,
  * aborts, throws, installs signal handlers or keeps global state, and every failed allocation comes
  * back as PURE_NO_MEMORY.
  *
@@ -188,9 +190,11 @@ typedef struct pure_memory_hooks {
 
 /* Of one call; 0: the default.  Exhausting one is a fault, the same on every machine. */
 typedef struct pure_limits {
-  uint64_t work;   /* units; default unlimited */
-  uint64_t memory; /* logical bytes of lists and texts made; default unlimited */
-  uint32_t depth;  /* calls inside one another; default 1000 */
+  uint64_t work;         /* units; default unlimited */
+  uint64_t memory;       /* logical bytes of lists and texts made; default unlimited */
+  uint32_t depth;        /* calls inside one another; default 1000 */
+  uint32_t milliseconds; /* of time; default unlimited.  This one alone falls anywhere: the fault is
+                            PURE_FAULT_CANCELLED, some milliseconds late */
 } pure_limits;
 
 typedef enum {
@@ -215,6 +219,21 @@ typedef struct pure_jit_watch {
   const char *dump_function; /* of that function alone; NULL: all */
 } pure_jit_watch;
 
+/* What the compiled tiers do; as the variables PURE_JIT_* of docs/environment.md, which win where
+ * the engine reads the environment.  Nothing here changes an answer, a fault or the work charged.
+ */
+typedef struct pure_jit_options {
+  size_t size;            /* sizeof(pure_jit_options) */
+  uint64_t threshold;     /* work a loop or function does before it is compiled; 0: default */
+  uint32_t prefetch;      /* rows ahead that compiled loops prefetch; 0: by machine */
+  const char *plugin_dir; /* folder where the plug-in is looked for first; NULL: none */
+  const char *cache_dir;  /* folder where compiled code is kept between processes; NULL: none */
+  bool verify;            /* check the code of a region after every pass */
+  bool check;             /* replay on the interpreter what compiled code did, and compare */
+  bool perf_map, perf_dump, gdb; /* tell perf and gdb of compiled loops */
+  uint64_t stress; /* for tests: leave compiled code at random, by this seed; 0: do not */
+} pure_jit_options;
+
 /* Set size to sizeof(pure_engine_options) and the rest to 0 for the defaults. */
 typedef struct pure_engine_options {
   size_t size;
@@ -225,6 +244,9 @@ typedef struct pure_engine_options {
   bool environment;                /* read PURE_LIST_*, PURE_JIT_* (docs/environment.md) */
   bool jit_sync;                   /* compile at once, in the thread that calls: it waits */
   const pure_jit_watch *watch;     /* NULL: nobody; copied */
+  const pure_jit_options *tiers;   /* NULL: the defaults; copied */
+  uint64_t max_memory; /* bytes of everything that the engine's handles hold; 0: unlimited.  What
+                          would need more fails with PURE_NO_MEMORY or PURE_FAULT_MEMORY */
 } pure_engine_options;
 
 /* options may be NULL. */
@@ -303,6 +325,59 @@ PURE_API PURE_NODISCARD pure_status pure_program_disasm(const pure_program *prog
                                                         const char *function, pure_write write,
                                                         void *user, pure_error *error);
 
+/* Host functions.
+ *
+ * A program calls C functions that it declares as `extern fn`, once they were bound:
+ *
+ *   static double half(pure_call *call, double x) { return x / 2; }
+ *   pure_binding b = {"pure extern fn half(real): real", (pure_function)half, NULL};
+ *   pure_bind(program, &b, 1, &error);
+ *
+ * The first parameter is the call; then one for each of the declaration, int and date as int64_t,
+ * real as double, bool as bool, text as pure_string; the result likewise.  A text that is passed is
+ * valid until the function returns; one that is returned is copied at once.
+ *
+ * A function that is bound as `pure` answers from its arguments alone and may be called by several
+ * threads at once.  The others are called by events only, on the thread of the event; a fault later
+ * in the event does not undo what they did.  Host functions may use other stores and sessions; on
+ * those of the call they get PURE_BUSY.  They must return: no longjmp, no exception. */
+
+typedef struct pure_call pure_call;
+typedef void (*pure_function)(void);
+
+typedef struct pure_string {
+  const char *bytes; /* UTF-8, not 0-terminated */
+  size_t length;
+} pure_string;
+
+typedef struct pure_binding {
+  const char *declaration; /* "pure extern fn half(real): real"; parameters may have names */
+  pure_function function;  /* cast to it; its type must be what the declaration says */
+  void *user;              /* see pure_call_user; must live as long as the program */
+} pure_binding;
+
+/* Binds functions to the extern fns of those names, before the program's first store is made.  What
+ * the program does not declare is passed over; what it declares with other types, or as pure where
+ * the binding is not, is PURE_BAD_ARGUMENT and nothing is bound.  An extern fn that stays unbound
+ * faults when it is called.  The texts are borrowed for the call. */
+PURE_API PURE_NODISCARD pure_status pure_bind(pure_program *program, const pure_binding *bindings,
+                                              size_t n, pure_error *error);
+
+/* Likewise with the bindings of a shared object, which stays loaded as long as the program.  It has
+ * a function `const pure_binding *pure_bindings(size_t *n)`.  path: as dlopen takes it; the code in
+ * it can do anything that the process can. */
+#define PURE_BINDINGS_SYMBOL "pure_bindings"
+PURE_API PURE_NODISCARD pure_status pure_bind_library(pure_program *program, const char *path,
+                                                      pure_error *error);
+
+/* Inside a host function: its binding's `user`. */
+PURE_API void *pure_call_user(const pure_call *call);
+/* The call of the program faults with this message (PURE_FAULT_HOST) at the place where it called
+ * the function, once it has returned; what it returns does not count.  Copied. */
+PURE_API void pure_call_fault(pure_call *call, const char *message);
+/* Adds to the work of the call, for what the function did.  Must depend on its arguments alone. */
+PURE_API void pure_call_charge(pure_call *call, uint64_t work);
+
 /* What a program declares.  Texts live as long as the program. */
 typedef struct pure_column_info {
   const char *name;
@@ -352,6 +427,21 @@ PURE_API PURE_NODISCARD pure_status pure_program_find_list(const pure_program *p
 PURE_API PURE_NODISCARD pure_status pure_program_find_function(const pure_program *program,
                                                                const char *name,
                                                                uint32_t *function);
+
+typedef struct pure_extern_info {
+  const char *name;
+  bool pure, bound;
+  uint32_t nparameters; /* see pure_program_extern_parameter */
+  pure_type result;     /* PURE_NOTHING: none */
+} pure_extern_info;
+
+/* The extern fns, likewise. */
+PURE_API PURE_NODISCARD pure_status pure_program_extern(const pure_program *program,
+                                                        uint32_t number, pure_extern_info *out);
+PURE_API PURE_NODISCARD pure_status pure_program_extern_parameter(const pure_program *program,
+                                                                  uint32_t number,
+                                                                  uint32_t parameter,
+                                                                  pure_column_info *out);
 
 /* Store */
 
@@ -437,6 +527,22 @@ PURE_API PURE_NODISCARD pure_status pure_fill_texts(pure_fill *fill, uint32_t co
 /* One row: a value for each column. */
 PURE_API PURE_NODISCARD pure_status pure_fill_row(pure_fill *fill, const pure_value *values,
                                                   uint32_t n, pure_error *error);
+/* Rows of an Arrow array (<pure/arrow.h> has the structs): a struct with a child for each column of
+ * the list, by name; other children are passed over.  ints: any signed or unsigned ints; real:
+ * float64, float32; bool; date: date32, date64; text: utf8, large utf8, or a dictionary of them.
+ * Nulls are refused.  Both are borrowed: the caller releases them.  Sizes of buffers are not part
+ * of the interface: they are trusted to be what the counts and offsets say. */
+struct ArrowSchema;
+struct ArrowArray;
+struct ArrowArrayStream;
+PURE_API PURE_NODISCARD pure_status pure_fill_arrow(pure_fill *fill,
+                                                    const struct ArrowSchema *schema,
+                                                    const struct ArrowArray *array,
+                                                    pure_error *error);
+/* All that is left of a stream; the caller releases it. */
+PURE_API PURE_NODISCARD pure_status pure_fill_arrow_stream(pure_fill *fill,
+                                                           struct ArrowArrayStream *stream,
+                                                           pure_error *error);
 PURE_API uint64_t pure_fill_rows(const pure_fill *fill);
 /* Adds the rows to the list, all or none.  Columns must be of one length.  Afterwards the fill can
  * only be released (after PURE_BUSY or unequal lengths it can be finished again). */
@@ -506,6 +612,16 @@ PURE_API void pure_session_release(pure_session *session);
 PURE_API PURE_NODISCARD pure_status pure_session_limit(pure_session *session,
                                                        const pure_limits *limits,
                                                        pure_error *error);
+
+/* Called while calls of the session run, on their thread, each time they have done about so much
+ * more work.  Returns false to stop the call: PURE_FAULT_CANCELLED.  It must use nothing of the
+ * session. */
+typedef bool (*pure_progress)(void *user, uint64_t work);
+/* For the calls from now on.  every: units of work, 0: as often as possible (a few thousand units
+ * in the interpreter, a million in compiled code).  progress NULL: nobody. */
+PURE_API PURE_NODISCARD pure_status pure_session_progress(pure_session *session, uint64_t every,
+                                                          pure_progress progress, void *user,
+                                                          pure_error *error);
 
 /* Calls a query or an event by name and waits for its end.  PURE_FAULT: the program's fault with
  * its position; an event that faults leaves the store as it was.  The session's earlier result
@@ -585,6 +701,16 @@ PURE_API PURE_NODISCARD pure_status pure_result_copy_ints(pure_result *result, u
 PURE_API PURE_NODISCARD pure_status pure_result_copy_reals(pure_result *result, uint32_t column,
                                                            uint64_t first, size_t n, double *out,
                                                            pure_error *error);
+/* All rows as an Arrow array: int as int64, real as float64, bool, date as date32, text as large
+ * utf8.  The cells are copied; what is in *schema and *array is the caller's to release, before or
+ * after any other handle, on any thread. */
+PURE_API PURE_NODISCARD pure_status pure_result_arrow(pure_result *result,
+                                                      struct ArrowSchema *schema,
+                                                      struct ArrowArray *array, pure_error *error);
+/* Likewise as a stream of one array, for consumers that want one. */
+PURE_API PURE_NODISCARD pure_status pure_result_arrow_stream(pure_result *result,
+                                                             struct ArrowArrayStream *out,
+                                                             pure_error *error);
 /* The whole result as CSV (with a header line), TSV, or JSON (an array of objects; a value alone is
  * the value). */
 PURE_API PURE_NODISCARD pure_status pure_result_write(pure_result *result, pure_format format,

@@ -1,0 +1,71 @@
+/* pure/arrow.h - the structs of the Arrow C data interface, for pure_fill_arrow and its neighbours.
+ *
+ * Their layout is fixed by the interface (arrow.apache.org, "The Arrow C data interface"), so that
+ * libraries exchange columns without knowing each other.  No Arrow library is needed.
+ *
+ *   producer  fills the structs and sets `release`
+ *   consumer  reads them, then calls x->release(x), which sets release to NULL
+ *
+ * Whoever includes another copy of these structs first is left in peace.
+ */
+#ifndef PURE_ARROW_H
+#define PURE_ARROW_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+  const char *format;
+  const char *name;
+  const char *metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema **children;
+  struct ArrowSchema *dictionary;
+  void (*release)(struct ArrowSchema *);
+  void *private_data;
+};
+
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count; /* -1: not counted */
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void **buffers;
+  struct ArrowArray **children;
+  struct ArrowArray *dictionary;
+  void (*release)(struct ArrowArray *);
+  void *private_data;
+};
+
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+  int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out); /* released: the end */
+  const char *(*get_last_error)(struct ArrowArrayStream *);
+  void (*release)(struct ArrowArrayStream *);
+  void *private_data;
+};
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

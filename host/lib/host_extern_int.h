@@ -1,0 +1,50 @@
+/* host/lib/host_extern_int.h - host functions: bound (host_extern.c), called (host_extern_call.c).
+ */
+#ifndef PURE_HOST_EXTERN_INT_H
+#define PURE_HOST_EXTERN_INT_H
+
+#include "host/lib/host_int.h"
+
+#include <ffi.h>
+
+enum { HOST_BIND_OPEN, HOST_BIND_BUSY, HOST_BIND_SEALED };
+#define HOST_NO_RESULT 255u
+
+/* "pure extern fn name(type, type): type", read.  Types are of ls_type. */
+typedef struct {
+  const char *name; /* not 0-terminated */
+  size_t name_length;
+  bool pure;
+  unsigned nparams;
+  uint8_t param[VM_MAX_PARAMS];
+  uint8_t result; /* or HOST_NO_RESULT */
+} host_declaration;
+bool host_declaration_read(const char *text, host_declaration *out);
+
+/* An extern fn of a program and what is bound to it; function NULL: nothing.  libffi writes into
+ * the types of structs, so each has its own. */
+struct host_extern {
+  pure_function function;
+  void *user;
+  ffi_cif cif;
+  ffi_type string;
+  ffi_type *string_parts[3];
+  ffi_type *types[VM_MAX_PARAMS + 1];
+};
+
+struct host_library {
+  struct host_library *next;
+  void *handle;
+};
+
+/* The call as the function sees it. */
+struct pure_call {
+  vm_context *cx;
+  void *user;
+  bool failed;
+  char *message; /* of HOST_CALL_CHARS */
+};
+
+void host_extern_prepare(host_extern *x, const vm_extern *declared, const pure_binding *b);
+
+#endif

@@ -1,0 +1,48 @@
+/* What happens to a call while it runs: progress is told, and the clock is looked at.
+ *
+ * Both stop a call by its own cancel flag, which is looked at right after. */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
+#include "host/lib/host_int.h"
+
+#include <time.h>
+
+static uint64_t clock_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void look(void *user, uint64_t work) {
+  pure_session *session = user;
+  host_watch *w = &session->watch;
+  if (w->deadline_ns && clock_ns() >= w->deadline_ns) {
+    w->late = true;
+    atomic_store(&session->cancel, 1);
+  }
+  if (!w->progress || work < w->next)
+    return;
+  w->next = work + w->every < work ? UINT64_MAX : work + w->every;
+  if (!w->progress(w->user, work))
+    atomic_store(&session->cancel, 1);
+}
+
+void host_watch_begin(pure_session *session) {
+  host_watch *w = &session->watch;
+  uint64_t limit = session->limits.milliseconds;
+  w->late = false;
+  w->next = w->every;
+  w->deadline_ns = limit ? clock_ns() + limit * 1000000u : 0;
+  vm_context_watch(session->cx, w->progress || limit ? look : NULL, session);
+}
+
+pure_status pure_session_progress(pure_session *session, uint64_t every, pure_progress progress,
+                                  void *user, pure_error *error) {
+  if (!host_is(session, HOST_SESSION))
+    return host_misuse(error, "pure_session_progress");
+  int idle = 0;
+  if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
+    return host_busy(error);
+  session->watch = (host_watch){.progress = progress, .user = user, .every = every};
+  atomic_store(&session->busy, 0);
+  return PURE_OK;
+}
