@@ -66,7 +66,10 @@ static bool wants_lines(const compile *c) {
 
 static vm_jit_status lower(compile *c) {
   jit_lower j = {.core = c->e->core, .r = c->r, .stress = c->q->stress, .llvm = c->llvm};
+  const char *features = jit_machines_features(c->e->machines);
   j.is_quick = c->q->level <= 1;
+  j.wide = strstr(features, "+avx2") != NULL;
+  j.masks = strstr(features, "+avx512bw") && strstr(features, "+avx512vl");
   if (c->q->module)
     j.fn = &c->q->module->fns[c->r->fn];
   if (wants_lines(c))

@@ -7,6 +7,7 @@
  *   jit_compile.c   a request through all stages
  *   jit_lower*.c    a region as an LLVM function: one function an operation of ir_ops.def
  *   jit_quick.c     values at level 1
+ *   jit_scan.c      loops that only read
  *   jit_exit.c      leaving: registers, pc and work put in order
  *   jit_alias.c     which accesses never meet, as metadata
  *   jit_debug.c     source lines
@@ -85,6 +86,7 @@ typedef struct {
   const char *source; /* file that the lines are of; NULL: none are wanted */
   const ir_region *r;
   bool stress, is_quick;
+  bool wide, masks; /* the machine has wide vectors; and masked loads of narrow elements */
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;
@@ -98,6 +100,8 @@ typedef struct {
   LLVMBasicBlockRef *start, *end; /* by IR block: where it begins and where it ends */
   LLVMBasicBlockRef *latch;       /* by IR block: where several jumps back to it meet, or NULL */
   uint32_t *place;                /* by IR block: in the order of lowering */
+  uint32_t *scan_of;              /* by IR block: header of the scan it is in + 1, or 0 */
+  uint8_t *lanes;                 /* by header: rounds of a scan that are to be one, or 0 */
   LLVMBasicBlockRef *exit;        /* by exit; NULL: nobody leaves there yet */
   LLVMValueRef *list;             /* headers, by list */
   LLVMValueRef consts;
@@ -105,7 +109,7 @@ typedef struct {
   uint32_t *scope_of; /* by list: number of its first scope */
   jit_scope *scope;
   uint32_t nscopes;
-  uint32_t cold_kind, scope_kind, noalias_kind, range_kind, align_kind, invariant_kind;
+  uint32_t cold_kind, scope_kind, noalias_kind, range_kind, align_kind, invariant_kind, loop_kind;
   LLVMMetadataRef likely, unlikely, always;
   LLVMDIBuilderRef debug; /* NULL: no source lines */
   LLVMMetadataRef program;
@@ -156,6 +160,15 @@ LLVMValueRef jit_quick_value(jit_lower *j, ir_id id);
 /* The successor's phis get their values for this jump: here; or in a block of its own. */
 void jit_quick_write(jit_lower *j, uint32_t from, unsigned succ);
 LLVMBasicBlockRef jit_quick_edge(jit_lower *j, uint32_t from, unsigned succ);
+
+/* jit_scan.c */
+/* Finds them, blocks in their order: j->scan_of, j->lanes.  False: no memory. */
+bool jit_scan_find(jit_lower *j, const uint32_t *order, uint32_t count);
+/* A comparison as narrow as the cell that is compared, or NULL. */
+LLVMValueRef jit_scan_compare(jit_lower *j, const ir_node *n, LLVMIntPredicate p);
+void jit_scan_mark(jit_lower *j, LLVMValueRef back, unsigned lanes);
+/* In the latch: a phi of the bytes that are added to the header's phi on the ways back, or NULL. */
+LLVMValueRef jit_scan_bytes(jit_lower *j, ir_id phi);
 
 /* jit_exit.c */
 LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);

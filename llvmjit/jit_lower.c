@@ -112,6 +112,7 @@ static void init_metadata(jit_lower *j) {
   j->range_kind = kind_of(j, "range");
   j->align_kind = kind_of(j, "align");
   j->invariant_kind = kind_of(j, "invariant.load");
+  j->loop_kind = kind_of(j, "llvm.loop");
   j->likely = weights(j, 1u << 20, 1);
   j->unlikely = weights(j, 1, 1u << 20);
 }
@@ -259,21 +260,48 @@ static void make_latch(jit_lower *j, uint32_t block) {
     j->latch[block] = jit_block(j, "latch");
 }
 
-/* What the phi is on jumping back: a phi of the latch. */
-static LLVMValueRef latch_value(jit_lower *j, const ir_node *n, uint32_t block) {
-  const ir_block *b = &j->r->blocks[block];
+/* Phis come first in a block. */
+static void begin_phi(jit_lower *j, LLVMBasicBlockRef block) {
+  LLVMValueRef first = LLVMGetFirstInstruction(block);
+  if (first)
+    LLVMPositionBuilderBefore(j->b, first);
+  else
+    LLVMPositionBuilderAtEnd(j->b, block);
+}
+
+/* What the phi is on jumping back: a phi of the latch, or a sum with one. */
+static LLVMValueRef latch_value(jit_lower *j, ir_id id, unsigned lanes) {
+  const ir_node *n = ir_at(j->r, id);
+  const ir_block *b = &j->r->blocks[n->block];
+  begin_phi(j, j->latch[n->block]);
+  LLVMValueRef bytes = lanes ? jit_scan_bytes(j, id) : NULL;
+  if (bytes) {
+    LLVMPositionBuilderAtEnd(j->b, j->latch[n->block]);
+    LLVMValueRef more = LLVMBuildZExt(j->b, bytes, j->t.i64, "");
+    return LLVMBuildAdd(j->b, j->value[id], more, "");
+  }
   LLVMValueRef phi = LLVMBuildPhi(j->b, jit_type(j, (ir_type)n->type), "");
   for (unsigned k = 0; k < n->nargs; k++)
-    if (is_back(j, b->preds[k], block))
+    if (is_back(j, b->preds[k], n->block))
       LLVMAddIncoming(phi, &j->value[n->arg[k]], &j->end[b->preds[k]], 1);
   return phi;
+}
+
+/* The one jump back, or NULL. */
+static LLVMValueRef back_jump(jit_lower *j, uint32_t block) {
+  const ir_block *b = &j->r->blocks[block];
+  if (j->latch[block])
+    return LLVMGetBasicBlockTerminator(j->latch[block]);
+  for (uint32_t k = 0; k < b->npreds; k++)
+    if (is_back(j, b->preds[k], block))
+      return LLVMGetBasicBlockTerminator(j->end[b->preds[k]]);
+  return NULL;
 }
 
 static void finish_phis(jit_lower *j, uint32_t block) {
   const ir_block *b = &j->r->blocks[block];
   LLVMBasicBlockRef latch = j->latch[block];
-  if (latch)
-    LLVMPositionBuilderAtEnd(j->b, latch);
+  unsigned lanes = j->lanes[block];
   for (ir_id id = b->first; id; id = ir_at(j->r, id)->next) {
     const ir_node *n = ir_at(j->r, id);
     if (n->op != IR_OP_PHI)
@@ -282,12 +310,16 @@ static void finish_phis(jit_lower *j, uint32_t block) {
       if (latch == NULL || !is_back(j, b->preds[k], block))
         LLVMAddIncoming(j->value[id], &j->value[n->arg[k]], &j->end[b->preds[k]], 1);
     if (latch) {
-      LLVMValueRef value = latch_value(j, n, block);
+      LLVMValueRef value = latch_value(j, id, lanes);
       LLVMAddIncoming(j->value[id], &value, &latch, 1);
     }
   }
-  if (latch)
+  if (latch) {
+    LLVMPositionBuilderAtEnd(j->b, latch);
     LLVMBuildBr(j->b, j->start[block]);
+  }
+  if (lanes)
+    jit_scan_mark(j, back_jump(j, block), lanes);
 }
 
 /* Slow paths last. */
@@ -312,9 +344,10 @@ static bool lower_blocks(jit_lower *j) {
     for (uint32_t i = 0; i < count && !j->quick; i++)
       make_latch(j, order[i]);
     LLVMBuildBr(j->b, j->start[0]);
-    for (uint32_t i = 0; i < count; i++)
+    ok = j->quick || jit_scan_find(j, order, count);
+    for (uint32_t i = 0; ok && i < count; i++)
       lower_block(j, order[i]);
-    for (uint32_t i = 0; i < count && !j->quick; i++)
+    for (uint32_t i = 0; ok && i < count && !j->quick; i++)
       finish_phis(j, order[i]);
   }
   free(order);
@@ -326,6 +359,8 @@ static bool lower_blocks(jit_lower *j) {
 static void free_all(jit_lower *j) {
   free(j->value);
   free(j->quick);
+  free(j->scan_of);
+  free(j->lanes);
   free(j->start);
   free(j->end);
   free(j->latch);

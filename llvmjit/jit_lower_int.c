@@ -135,7 +135,9 @@ LLVMValueRef jit_lower_SHR(jit_lower *j, const ir_node *n) {
 /* ---- comparisons and bools */
 
 static LLVMValueRef lower_compare(jit_lower *j, const ir_node *n, LLVMIntPredicate p) {
-  return jit_compare(j, p, jit_arg(j, n, 0), jit_arg(j, n, 1));
+  bool is_signed = p != LLVMIntULT && p != LLVMIntULE;
+  LLVMValueRef narrow = is_signed ? jit_scan_compare(j, n, p) : NULL;
+  return narrow ? narrow : jit_compare(j, p, jit_arg(j, n, 0), jit_arg(j, n, 1));
 }
 
 LLVMValueRef jit_lower_EQ(jit_lower *j, const ir_node *n) { return lower_compare(j, n, LLVMIntEQ); }
