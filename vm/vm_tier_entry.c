@@ -335,7 +335,8 @@ static void finish(vm_tier *t, vm_job *job, const vm_jit_code *code, const char 
 }
 
 bool vm_job_run_cached(vm_tier *t, vm_job *job) {
-  if (t->cache_dir == NULL || job->request.stress || job->request.dump)
+  /* Who wants to see how code is made, or where it lies, has it made. */
+  if (t->cache_dir == NULL || job->request.stress || job->request.dump || t->o.verify || t->o.perf)
     return false;
   job->cacheable = vm_cache_find_key(job->entries, &job->request, &job->key);
   const vm_jit_code *code = job->cacheable ? vm_cache_load(t, &job->request, &job->key) : NULL;

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What people can see of the compiled tiers through pure-run: dumps, statistics, files for perf,
 the cache, and what is said where there is no plug-in."""
+import ctypes
+import errno
 import glob
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -21,14 +24,32 @@ PROGRAM = """query total(n: int): int {
 WARM = "2000000"
 
 
-def run(folder, *options, **environment):
+def forbid_executable():
+    """From here on the kernel refuses mprotect(..., PROT_EXEC), as hardened systems do: a seccomp
+    filter of five instructions over the number and the third argument of a system call."""
+    numbers = {"x86_64": 10, "aarch64": 226}
+    program = b"".join(struct.pack("=HBBI", *line) for line in (
+        (0x20, 0, 0, 0),                                  # the number
+        (0x15, 0, 3, numbers[os.uname().machine]),        # mprotect?
+        (0x20, 0, 0, 32),                                 # its rights
+        (0x45, 0, 1, 4),                                  # executable?
+        (0x06, 0, 0, 0x00050000 | errno.EACCES),
+        (0x06, 0, 0, 0x7FFF0000)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    code = ctypes.create_string_buffer(program, len(program))
+    filters = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, ctypes.byref(filters), 0, 0) == 0, os.strerror(ctypes.get_errno())
+
+
+def run(folder, *options, before=None, **environment):
     path = os.path.join(folder, "sum.pure")
     with open(path, "w", encoding="utf-8") as text:
         text.write(PROGRAM)
     env = dict(os.environ, PURE_JIT_SYNC="1", PURE_JIT_CACHE="off")
     env.update(environment)
     done = subprocess.run([RUN, *options, path, "total", WARM], cwd=folder, env=env,
-                          capture_output=True, text=True, check=True)
+                          capture_output=True, text=True, check=True, preexec_fn=before)
     assert done.stdout.split()[-1] == "4000001", done.stdout
     return done.stderr
 
@@ -54,6 +75,58 @@ def test_no_plugin(folder):
     said = run(folder, "--jit", "3", "--stats", PURE_PLUGIN_DIR=folder)
     assert "everything ran on the interpreter: there is no libpure-llvmjit.so" in said, said
     assert "interpreter" in said
+
+
+def test_other_plugins(folder):
+    """What lies where the plug-in is looked for is no plug-in, has no door, or is of another version."""
+    place = os.path.join(folder, "libpure-llvmjit.so")
+    with open(place, "wb") as file:
+        file.write(b"not a library")
+    said = run(folder, "--jit", "3", "--stats", PURE_PLUGIN_DIR=folder)
+    assert "everything ran on the interpreter: " in said and "libpure-llvmjit.so" in said, said
+    for text, words in (("int nothing;", "pure_jit_plugin"),
+                        ("const void *pure_jit_plugin(void) { static const unsigned abi[9] = {1}; return abi; }",
+                         "the plug-in is of another version")):
+        os.unlink(place)
+        if shutil.which("cc") is None:
+            return
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", place], input=text, text=True, check=True)
+        said = run(folder, "--jit", "3", "--stats", PURE_PLUGIN_DIR=folder)
+        assert "everything ran on the interpreter: " in said and words in said, said
+
+
+def test_no_executable_memory(folder):
+    """Said once; the answer is the interpreter's."""
+    for environment in ({}, {"PURE_JIT_CACHE": os.path.join(folder, "cache")}):
+        said = run(folder, "--jit", "3", "--stats", before=forbid_executable, PURE_JIT_STATS="1",
+                   PURE_JIT_THRESHOLD="1000", **environment)
+        assert "everything ran on the interpreter: " in said and "ermission denied" in said, said
+        assert len(re.findall("refused: .*ermission denied", said)) == 1, said
+        run(folder, "--jit", "3", **environment)  # what is in the cache now cannot be used either
+        said = run(folder, "--jit", "3", "--stats", before=forbid_executable, **environment)
+        assert "everything ran on the interpreter: " in said, said
+
+
+def test_memory(folder):
+    said = run(folder, "--jit", "2", "--stats", PURE_JIT_PERF="gdb")
+    heap = re.search(r"([\d.]+) MB  of LLVM's heap, about", said)
+    assert heap and 0.1 < float(heap.group(1)) < 500, said
+    assert re.search(r"[\d.]+ MB  registered for gdb, 1 objects", said), said
+    assert "registered for gdb" not in run(folder, "--jit", "2", "--stats")
+
+
+def test_whose_code(folder):
+    """Each loop has an answer to why it is not compiled."""
+    path = os.path.join(folder, "nest.pure")
+    with open(path, "w", encoding="utf-8") as text:
+        text.write("query nest(n: int): int {\n  var s = 0\n  for i in 1 .. n {\n    for k in 1 .. 9 {\n"
+                   "      s += k\n    }\n  }\n  for i in 1 .. 2 {\n    s += i\n  }\n  return s\n}\n")
+    done = subprocess.run([RUN, "--jit", "2", "--stats", path, "nest", "200000"], capture_output=True, text=True,
+                          check=True, env=dict(os.environ, PURE_JIT_SYNC="1"))
+    said = done.stderr
+    assert re.search(r"nest:3 .* level 2\n  compiled 1 times", said), said
+    assert re.search(r"nest:4 .* level 2\n  in the code of nest:3\n", said), said
+    assert re.search(r"nest:8 .* interpreter\n  not enough work was done there yet", said), said
 
 
 def test_perf(folder):
@@ -87,6 +160,9 @@ def test_cache(folder):
     assert "1 compiled, 0 from the cache" in first, first
     second = run(folder, "--jit", "2", "--stats", PURE_JIT_CACHE=cache)
     assert "0 compiled, 1 from the cache" in second and "LLVM" not in second, second
+    for watching in ({"PURE_JIT_PERF": "gdb"}, {"PURE_JIT_VERIFY": "1"}, {"PURE_JIT_DUMP": "ir"}):
+        said = run(folder, "--jit", "2", "--stats", PURE_JIT_CACHE=cache, **watching)
+        assert "1 compiled, 0 from the cache" in said, said
 
 
 def test_bad_environment(folder):
