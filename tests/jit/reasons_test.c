@@ -148,6 +148,24 @@ START_TEST(large) {
 }
 END_TEST
 
+/* The work is done by the sort, and seen at the header of the loop behind it. */
+START_TEST(empty) {
+  world w;
+  world_tier(&w, loops_first, "refused");
+  world_program(&w, "query least(n: int): int {\n"
+                    "  local l (x: int)\n"
+                    "  for i in 1 .. n { add l (n - i) }\n"
+                    "  sort l by x\n"
+                    "  for r in l { return r.x }\n"
+                    "  return -1\n"
+                    "}\n");
+  ck_assert_int_eq(call(&w, 3000), 0);
+  expect(&w, 1, 0, "the loop never goes round");
+  ck_assert_msg(strstr(heard, "the loop never goes round") != NULL, "%s", heard);
+  world_close(&w);
+}
+END_TEST
+
 START_TEST(full) {
   world w;
   vm_tier_options o = loops_first;
@@ -284,6 +302,7 @@ int main(void) {
   tcase_add_test(t, within);
   tcase_add_test(t, queued);
   tcase_add_test(t, large);
+  tcase_add_test(t, empty);
   tcase_add_test(t, full);
   tcase_add_test(t, no_memory);
   tcase_add_test(t, no_thread);
