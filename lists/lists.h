@@ -172,6 +172,9 @@ extern const ls_policy ls_policy_default;
 /* Reads the environment; a value that is no number is left at its default and named in
  * `bad` (a static string), else *bad = NULL. */
 void ls_policy_from_env(ls_policy *p, const char **bad);
+/* PURE_JIT_STRESS: words `deopt` and `layout` with commas between, :SEED behind any; a word without
+ * one has that of the next, or 1.  *seed is set where the word is there.  false: something else. */
+bool ls_read_stress(const char *text, const char *word, uint64_t *seed);
 
 typedef struct ls_undo ls_undo;
 typedef struct ls_node ls_node; /* tree node, lists/ only */

@@ -33,21 +33,25 @@ static bool parse_number(const char *text, size_t len, uint64_t *out) {
   return true;
 }
 
-/* deopt,layout[:SEED]: the seed is 1 where none is given. */
-static bool parse_stress(const char *text, uint64_t *seed) {
-  const char *colon = strchr(text, ':');
-  size_t names = colon != NULL ? (size_t)(colon - text) : strlen(text);
-  uint64_t n = 1;
-  if (colon != NULL && (!parse_number(colon + 1, strlen(colon + 1), &n) || n == 0))
-    return false;
-  while (names > 0) {
-    const char *comma = memchr(text, ',', names);
-    size_t len = comma != NULL ? (size_t)(comma - text) : names;
-    if (len == 6 && memcmp(text, "layout", 6) == 0)
+bool ls_read_stress(const char *text, const char *word, uint64_t *seed) {
+  static const char *const words[] = {"deopt", "layout"};
+  bool waits = false; /* the word was there, without a seed so far */
+  while (*text) {
+    size_t item = strcspn(text, ","), len = strcspn(text, ":,");
+    uint64_t n = 0;
+    bool known = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+      known |= strlen(words[i]) == len && memcmp(text, words[i], len) == 0;
+    waits |= strlen(word) == len && memcmp(text, word, len) == 0;
+    if (!known || (len < item && (!parse_number(text + len + 1, item - len - 1, &n) || n == 0)))
+      return false;
+    if (waits && n)
       *seed = n;
-    names -= comma != NULL ? len + 1 : len;
-    text += comma != NULL ? len + 1 : len;
+    waits &= n == 0;
+    text += item + (text[item] == ',');
   }
+  if (waits)
+    *seed = 1;
   return true;
 }
 
@@ -73,7 +77,7 @@ void ls_policy_from_env(ls_policy *p, const char **bad) {
       *bad = settings[i].name;
   }
   const char *stress = getenv("PURE_JIT_STRESS");
-  if (stress != NULL && !parse_stress(stress, &p->stress_seed))
+  if (stress != NULL && !ls_read_stress(stress, "layout", &p->stress_seed))
     *bad = "PURE_JIT_STRESS";
 }
 

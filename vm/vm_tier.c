@@ -32,16 +32,9 @@ static bool read_flag(const char *name, const char **bad) {
   return read_number(name, 1, &n, bad) && n == 1;
 }
 
-/* deopt[:SEED], among other words for other parts, with commas between. */
 static void read_stress(vm_tier_options *o, const char **bad) {
   const char *text = getenv("PURE_JIT_STRESS");
-  const char *at = text ? strstr(text, "deopt") : NULL;
-  if (at == NULL)
-    return;
-  const char *seed = strchr(at, ':');
-  char *end = NULL;
-  o->stress = seed ? strtoull(seed + 1, &end, 10) : 1;
-  if (o->stress == 0 || (end && (*end || end == seed + 1)))
+  if (text && !ls_read_stress(text, "deopt", &o->stress))
     *bad = "PURE_JIT_STRESS";
 }
 

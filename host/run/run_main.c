@@ -218,6 +218,11 @@ static void close_all(run *r) {
 static void leave_compiling(const run *r, int status) {
   pure_jit_stats s = {.size = sizeof s};
   pure_engine_jit_stats(r->engine, &s);
+  if (r->o.dump && s.compiled + s.refused == 0 && status == RUN_FINE)
+    fputs(
+        "pure-run: --dump: nothing was compiled; PURE_JIT_SYNC=1 and PURE_JIT_THRESHOLD=0 have all "
+        "of it compiled at once\n",
+        stderr);
   if (s.waiting == 0)
     return;
   fflush(NULL);

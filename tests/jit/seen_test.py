@@ -59,8 +59,10 @@ def test_dumps(folder):
     assert "---- ir of total:3" in said and "region total fn 0" in said
     assert "---- llvm of total:3" in said and "define i32" in said
     assert "---- asm of total:3" in said and "total:3" in said
-    assert run(folder, "--jit", "2", PURE_JIT_DUMP="ir:other") == ""
+    assert "---- ir of" not in run(folder, "--jit", "2", PURE_JIT_DUMP="ir:other")
     assert "---- ir of" in run(folder, "--jit", "2", PURE_JIT_DUMP="ir:total")
+    said = run(folder, "--jit", "2", "--dump", "ir", PURE_JIT_THRESHOLD="1000000000")
+    assert said.startswith("pure-run: --dump: nothing was compiled; PURE_JIT_SYNC=1"), said
 
 
 def test_statistics(folder):
@@ -165,9 +167,15 @@ def test_cache(folder):
         assert "1 compiled, 0 from the cache" in said, said
 
 
+def test_stress(folder):
+    for words in ("deopt", "deopt:3", "layout:4", "deopt:3,layout:4", "layout,deopt", "layout:4,deopt:3"):
+        run(folder, "--jit", "2", PURE_JIT_STRESS=words)
+
+
 def test_bad_environment(folder):
     for name, value in (("PURE_JIT_SYNC", "2"), ("PURE_JIT_PERF", "maps"),
-                        ("PURE_JIT_THRESHOLD", "-1"), ("PURE_JIT_STRESS", "deopt:x")):
+                        ("PURE_JIT_THRESHOLD", "-1"), ("PURE_JIT_STRESS", "deopt:x"),
+                        ("PURE_JIT_STRESS", "deopt:3x,layout"), ("PURE_JIT_STRESS", "deop")):
         try:
             run(folder, "--jit", "2", **{name: value})
         except subprocess.CalledProcessError as error:
