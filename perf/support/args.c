@@ -33,6 +33,8 @@ static bool parse_numbers(const char *text, const args_option *o) {
 
 static bool parse_levels(const char *text, args_levels *l) {
   l->n = 0;
+  if (strcmp(text, "none") == 0)
+    return true;
   for (const char *p = text;; p += 2) {
     if (p[0] < '0' || p[0] > '3' || l->n == ARGS_MAX_LEVELS)
       return false;
@@ -54,10 +56,11 @@ static bool turn_on(args_names *names, const char *text, size_t length) {
   return false;
 }
 
-/* "none": none of them. */
 static bool parse_names(const char *text, args_names *names) {
-  memset(names->on, 0, sizeof names->on);
-  if (strcmp(text, "none") == 0)
+  bool all = strcmp(text, "all") == 0;
+  for (uint32_t i = 0; i < names->nknown; i++)
+    names->on[i] = all;
+  if (all || strcmp(text, "none") == 0)
     return true;
   for (;;) {
     size_t length = strcspn(text, ",");

@@ -10,7 +10,7 @@
 
 enum { ARGS_MAX_LEVELS = 4, ARGS_MAX_NAMES = 16, ARGS_MAX_NUMBERS = 16 };
 
-/* Levels of Pure, as in 0,1,2,3. */
+/* Levels of Pure, as in 0,1,2,3 or none. */
 typedef struct {
   uint32_t n;
   uint32_t level[ARGS_MAX_LEVELS];
@@ -22,7 +22,7 @@ typedef struct {
   uint64_t number[ARGS_MAX_NUMBERS];
 } args_numbers;
 
-/* Which of some known names are meant, as in c,narrow_ahead. */
+/* Which of some known names are meant, as in c,narrow_ahead, all or none. */
 typedef struct {
   const char *const *known;
   uint32_t nknown;

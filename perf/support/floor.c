@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-const char *const floor_names[FLOOR_FORMS] = {"c",      "c_bits", "c_ahead",     "packed",
-                                              "narrow", "ahead",  "narrow_ahead"};
+const char *const floor_names[FLOOR_FORMS] = {"c",      "c_bits", "c_ahead", "c_direction",
+                                              "packed", "narrow", "ahead",   "narrow_ahead"};
 
 static bool has_lists(floor_form form) { return form >= FLOOR_PACKED; }
 
@@ -33,6 +33,8 @@ static void copy_targets(floor_edges *e, const uint32_t *target) {
 
 bool floor_open(floor_search *s, const graph *g, floor_form form) {
   *s = (floor_search){.form = form, .g = g, .distance = FLOOR_DISTANCE};
+  if (form == FLOOR_C_DIRECTION)
+    return floor_make_in_edges(&s->in, g);
   if (!has_lists(form))
     return true;
   floor_edges *e = &s->edges;
@@ -48,11 +50,15 @@ bool floor_open(floor_search *s, const graph *g, floor_form form) {
 
 void floor_close(floor_search *s) {
   free(s->edges.to);
+  free(s->in.offset);
+  free(s->in.source);
   *s = (floor_search){0};
 }
 
 bool floor_run(floor_search *s, uint32_t start, floor_answer *out) {
   *out = (floor_answer){0};
+  if (s->form == FLOOR_C_DIRECTION)
+    return floor_run_direction(s, start, out);
   return has_lists(s->form) ? floor_run_lists(s, start, out) : floor_run_c(s, start, out);
 }
 

@@ -3,6 +3,7 @@
  *   c             as one writes it: compressed sparse rows, int depth, array queue
  *   c_bits        the same, with a bit a node for what was reached
  *   c_ahead       the same as c, with prefetches
+ *   c_direction   the same as c, bottom-up while the frontier is large
  *   packed        the shape of compiled Pure: guards before the loop, work counted by block and
  *                 tested at loop headers, bounds and presence tested, growth out of line, presence
  *                 bits; every cell takes 8 bytes
@@ -25,6 +26,7 @@ typedef enum {
   FLOOR_C,
   FLOOR_C_BITS,
   FLOOR_C_AHEAD,
+  FLOOR_C_DIRECTION,
   FLOOR_PACKED,
   FLOOR_NARROW,
   FLOOR_AHEAD,
@@ -48,11 +50,18 @@ typedef struct {
   void *to;            /* rows cells */
 } floor_edges;
 
+/* Edges by their target: those into v come from source[offset[v]] .. source[offset[v + 1] - 1]. */
+typedef struct {
+  uint32_t *offset; /* nodes + 1 */
+  uint32_t *source; /* edges */
+} floor_in_edges;
+
 /* One form over one graph. */
 typedef struct {
   floor_form form;
   const graph *g;
   floor_edges edges;     /* of the forms with lists */
+  floor_in_edges in;     /* of c_direction */
   uint64_t seen, queued; /* capacities that the last search ended with; 0: none yet */
   uint32_t depth_cell;   /* likewise */
   uint32_t distance;     /* rows ahead */
@@ -78,8 +87,12 @@ void floor_answer_free(floor_answer *a);
 /* -1: not reached. */
 int64_t floor_answer_depth(const floor_answer *a, uint32_t node);
 
-/* The two families, each in a file of its own. */
+/* The families, each in a file of its own. */
 bool floor_run_c(floor_search *s, uint32_t start, floor_answer *out);
+bool floor_run_direction(floor_search *s, uint32_t start, floor_answer *out);
 bool floor_run_lists(floor_search *s, uint32_t start, floor_answer *out);
+
+/* False: no memory. */
+bool floor_make_in_edges(floor_in_edges *in, const graph *g);
 
 #endif

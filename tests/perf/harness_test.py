@@ -16,7 +16,7 @@ SANITIZED = bool(os.environ.get("PURE_SANITIZE"))
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("PURE_JIT")}
 # Tiny runs are never hot by themselves.
 ENVIRONMENT |= {"PURE_JIT_THRESHOLD": "0", "PURE_JIT_CACHE": "off"}
-FLOORS = ["c_bits", "c_ahead", "packed", "narrow", "ahead", "narrow_ahead"]
+FLOORS = ["c_bits", "c_ahead", "c_direction", "packed", "narrow", "ahead", "narrow_ahead"]
 
 
 def run(*words, status=0, **variables):
@@ -102,6 +102,13 @@ def test_wrong_answers():
         for racer in racers(name):
             done = run(*small(name), "--spoil", racer, status=1)
             assert done.stdout == "" and f"wrong answer: {racer}" in done.stderr, done
+
+
+def test_floors_alone():
+    out = run(SRC / "perf/bfsfloor", "--nodes", "3000", "--edges", "15000", "--rounds", "2",
+              BFS_RUN=str(perf("bfs-run"))).stdout
+    rows = re.findall(r"^(plain C|[a-z_]+) ", out, re.M)
+    assert rows == ["plain C", *FLOORS], out
 
 
 def test_direction_and_distances():
