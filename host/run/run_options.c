@@ -18,6 +18,7 @@ typedef enum {
   OPT_LIMIT_WORK,
   OPT_LIMIT_MEMORY,
   OPT_LIMIT_DEPTH,
+  OPT_LIMIT_TIME,
   OPT_JIT,
   OPT_SHELL,
   OPT_CHECK,
@@ -46,6 +47,7 @@ static const struct {
     {"--limit-work", OPT_LIMIT_WORK, true},
     {"--limit-memory", OPT_LIMIT_MEMORY, true},
     {"--limit-depth", OPT_LIMIT_DEPTH, true},
+    {"--limit-time", OPT_LIMIT_TIME, true},
     {"--jit", OPT_JIT, true},
     {"-i", OPT_SHELL, false},
     {"--check", OPT_CHECK, false},
@@ -65,14 +67,15 @@ static const char help[] =
     "  --load LIST=FILE[:FORMAT]  fill a list from csv, tsv, edges or adj; - is stdin\n"
     "  --load SNAPSHOT            set all lists from a file that --save wrote\n"
     "  --save FILE                write all lists to a file, after the calls\n"
-    "  --extern LIB.so            bind the program's extern fns to functions of a library\n"
+    "  --extern LIB.so            bind extern fns to the C functions of a library\n"
     "  --header yes|no|auto       has CSV or TSV a line of column names? (auto)\n"
     "  --on-duplicate error|first|last  which of the rows with one key stays (error)\n"
     "  --format table|csv|tsv|json  of answers (table on a terminal, else csv)\n"
     "  --repeat N                 call N times, tell min, median and max time\n"
     "  --stats                    tell times, work, memory, lists and loops\n"
     "  --work                     tell the work of each call\n"
-    "  --limit-work N, --limit-memory BYTES[K|M|G], --limit-depth N   of each call\n"
+    "  --limit-work N, --limit-memory BYTES[K|M|G], --limit-depth N,\n"
+    "  --limit-time MS            limits of each call\n"
     "  --jit auto|0|1|2|3         highest tier to compile for (PURE_JIT)\n"
     "  -i                         a shell: calls line by line; .help tells more\n"
     "  --check                    compile only\n"
@@ -199,10 +202,10 @@ static int set_repeat(run_options *o, const char *value) {
   return status;
 }
 
-static int set_depth(run_options *o, const char *value) {
+static int number32(const char *name, const char *value, uint32_t *out) {
   uint64_t n = 0;
-  int status = number("--limit-depth", value, false, UINT32_MAX, &n);
-  o->limits.depth = (uint32_t)n;
+  int status = number(name, value, false, UINT32_MAX, &n);
+  *out = (uint32_t)n;
   return status;
 }
 
@@ -236,7 +239,9 @@ static int set_option(run_options *o, option id, const char *value) {
   case OPT_LIMIT_MEMORY:
     return number("--limit-memory", value, true, INT64_MAX, &o->limits.memory);
   case OPT_LIMIT_DEPTH:
-    return set_depth(o, value);
+    return number32("--limit-depth", value, &o->limits.depth);
+  case OPT_LIMIT_TIME:
+    return number32("--limit-time", value, &o->limits.milliseconds);
   case OPT_JIT:
     return set_jit(o, "--jit", value);
   case OPT_SHELL:

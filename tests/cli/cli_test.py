@@ -271,7 +271,47 @@ def test_limits(f):
     want("work exhausted" in f.run("spin", "--limit-work", 1000, status=1).err)
     want("too deep" in f.run("deep", 100, "--limit-depth", 50, status=1).err)
     same(f.out("deep", 100, "--limit-depth", 5000), "100\n")
+    want("time limit" in f.run("spin", "--limit-time", 30, status=1).err)
+    f.run("spin", "--limit-time", 0, status=2)
     want("memory exhausted" in f.run("open", 1, 2, "--limit-memory", 1, status=1).err)
+
+
+LIBRARY = """
+#include <pure/pure.h>
+static int64_t twice(pure_call *call, int64_t n) {
+  if (n > 100)
+    pure_call_fault(call, "that is enough");
+  return 2 * n;
+}
+const pure_binding *pure_bindings(size_t *n);
+const pure_binding *pure_bindings(size_t *n) {
+  static const pure_binding all[] = {{"pure extern fn twice(int): int", (pure_function)twice, 0}};
+  *n = 1;
+  return all;
+}
+"""
+
+
+def test_extern(f):
+    f.write("lib.c", LIBRARY)
+    made = subprocess.run(["gcc", "-shared", "-fPIC", "-I", SRC / "host/include", "lib.c", "-o", "lib.so",
+                           "-Wl,--unresolved-symbols=ignore-all"], cwd=f.path, capture_output=True)
+    want(made.returncode == 0, made.stderr.decode())
+    f.write("x.pure", "pure extern fn twice(n: int): int\nquery q(n: int): int { return twice(n) }\n")
+    f.write("y.pure", "pure extern fn twice(n: real): int\nquery q: int { return twice(1.5) }\n")
+    same(f.out("x.pure", "--extern", "lib.so", "q", "21", program=False), "42\n")
+    same(f.out("x.pure", f"--extern={f.path}/lib.so", "q", "4", program=False), "8\n")
+    err = f.run("x.pure", "--extern", "lib.so", "q", "101", program=False, status=1).err
+    want("x.pure:2:31: fault: host error: that is enough" in err, err)
+    err = f.run("x.pure", "q", "1", program=False, status=1).err
+    want("no host function is bound" in err, err)
+    err = f.run("y.pure", "--extern", "lib.so", "q", program=False, status=2).err
+    want("other types" in err, err)
+    err = f.run("x.pure", "--extern", "nothing.so", "q", "1", program=False, status=4).err
+    want("nothing.so" in err, err)
+    made = subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-o", "empty.so"], cwd=f.path)
+    err = f.run("x.pure", "--extern", "empty.so", "q", "1", program=False, status=4).err
+    want("pure_bindings" in err, err)
 
 
 def test_programs(f):

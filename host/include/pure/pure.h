@@ -60,9 +60,9 @@
 #include <stdint.h>
 
 #define PURE_VERSION_MAJOR 0
-#define PURE_VERSION_MINOR 1
+#define PURE_VERSION_MINOR 2
 #define PURE_VERSION_PATCH 0
-#define PURE_VERSION "0.1.0"
+#define PURE_VERSION "0.2.0"
 
 #if defined(__GNUC__)
 #define PURE_API __attribute__((visibility("default")))
