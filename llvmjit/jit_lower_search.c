@@ -84,6 +84,7 @@ static LLVMValueRef sorted_cell(jit_lower *j, const ir_node *n, LLVMValueRef at)
 /* Halves [low, high) until it is empty: what lies below low is before the place, what lies from
  * high on is not. */
 static LLVMValueRef lower_search(jit_lower *j, const ir_node *n, LLVMIntPredicate before) {
+  LLVMValueRef first = jit_arg(j, n, 1), end = jit_arg(j, n, 2);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(j->b), loop = jit_block(j, "search"),
                     look = jit_block(j, ""), done = jit_block(j, "");
   LLVMBuildBr(j->b, loop);
@@ -99,8 +100,8 @@ static LLVMValueRef lower_search(jit_lower *j, const ir_node *n, LLVMIntPredicat
   LLVMValueRef next_high = LLVMBuildSelect(j->b, yes, high, middle, "");
   LLVMBuildBr(j->b, loop);
   LLVMBasicBlockRef blocks[2] = {from, look};
-  LLVMAddIncoming(low, (LLVMValueRef[]){jit_arg(j, n, 1), next_low}, blocks, 2);
-  LLVMAddIncoming(high, (LLVMValueRef[]){jit_arg(j, n, 2), next_high}, blocks, 2);
+  LLVMAddIncoming(low, (LLVMValueRef[]){first, next_low}, blocks, 2);
+  LLVMAddIncoming(high, (LLVMValueRef[]){end, next_high}, blocks, 2);
   LLVMPositionBuilderAtEnd(j->b, done);
   return low;
 }
