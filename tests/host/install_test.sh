@@ -61,7 +61,7 @@ query f(n: int): int {
   return s
 }
 END
-tiers() { PURE_JIT_SYNC=1 PURE_JIT_THRESHOLD=1 "$@" loop.pure --stats f 100000 2>&1 >/dev/null; }
+tiers() { PURE_JIT_CACHE=off PURE_JIT_SYNC=1 PURE_JIT_THRESHOLD=1 "$@" loop.pure --stats f 100000 2>&1 >/dev/null; }
 if [ -e "$lib/pure/libpure-llvmjit.so" ]; then
   compiled="LLVM .* [1-9][0-9]* compiled"
   tiers "$root/bin/pure-run" | grep -q "$compiled" || { tiers "$root/bin/pure-run"; exit 1; }
