@@ -8,6 +8,7 @@
  *   jit_lower*.c    a region as an LLVM function: one function an operation of ir_ops.def
  *   jit_quick.c     values at level 1
  *   jit_scan.c      loops that only read
+ *   jit_memo.c      the last answers of look-ups
  *   jit_exit.c      leaving: registers, pc and work put in order
  *   jit_alias.c     which accesses never meet, as metadata
  *   jit_debug.c     source lines
@@ -105,6 +106,7 @@ typedef struct {
   LLVMBasicBlockRef *exit;        /* by exit; NULL: nobody leaves there yet */
   LLVMValueRef *list;             /* headers, by list */
   LLVMValueRef consts;
+  unsigned nmemos;
   LLVMValueRef keys;  /* room for arguments of helpers */
   uint32_t *scope_of; /* by list: number of its first scope */
   jit_scope *scope;
@@ -169,6 +171,17 @@ LLVMValueRef jit_scan_compare(jit_lower *j, const ir_node *n, LLVMIntPredicate p
 void jit_scan_mark(jit_lower *j, LLVMValueRef back, unsigned lanes);
 /* In the latch: a phi of the bytes that are added to the header's phi on the ways back, or NULL. */
 LLVMValueRef jit_scan_bytes(jit_lower *j, ir_id phi);
+
+/* jit_memo.c */
+typedef struct {
+  LLVMValueRef entries, version; /* on the stack */
+  LLVMValueRef key, at;          /* what is looked for, and where it would be */
+  LLVMBasicBlockRef asked;       /* that goes to `known` */
+} jit_memo;
+bool jit_memo_fits(const jit_lower *j, const ir_node *find);
+/* Goes to `known` with the row that it returns, or on with what has to be looked up. */
+LLVMValueRef jit_memo_ask(jit_lower *j, const ir_node *find, jit_memo *m, LLVMBasicBlockRef known);
+void jit_memo_keep(jit_lower *j, const jit_memo *m, LLVMValueRef row);
 
 /* jit_exit.c */
 LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);
