@@ -13,17 +13,22 @@
  * tests.  All else is address arithmetic: nothing is read that a test has not
  * made safe.  Stores need no asking: nothing waits for them.
  *
+ * Slices that follow one another but are left early (a search for the first
+ * hit) are the exception: not rows of the loop inside are followed, but the
+ * first rows of a slice that the loop around will come to.
+ *
  * Only what is larger than a cache is worth it, and what is not should not cost
- * a test in every round.  So sizes are tested once, at the entry, and the
- * region is there twice: with prefetches, each kind behind the outcome of its
- * test, and without any.  Cells and bits are compared with the second-level
- * cache, whose latency the processor hides; slices, where one read waits for
- * another, with a part of it.
+ * a test in every round.  So sizes are tested once, at the entry (of lists
+ * that the region changes: in each round), and the region is there twice: with prefetches, each
+ * kind behind the outcome of its test, and without any.  Cells and bits are compared with the
+ * second-level cache, whose latency the processor hides; slices, where one read waits for another,
+ * with a part of it.
  */
 #include "ir/ir_cfg.h"
 
 #define DEFAULT_DISTANCE 8
 #define CELLS_SHIFT 5 /* cells and bits: worth it from 32 times the size given on */
+#define LEAD_ROWS 4   /* of a slice that is left early */
 #define MAX_STREAMS 32
 #define MAX_TARGETS 8
 
@@ -35,6 +40,8 @@ typedef struct {
   ir_id access;  /* cell, bit, dir.at or a store */
   ir_id size;    /* cells, or buckets: what the index is tested against */
   ir_id large;   /* whether it is worth it; 0: always */
+  bool leads;    /* slices left early: asked for where a slice begins */
+  bool grows;    /* the region may change the list: its size is tested in each round */
   ir_id rows[4]; /* slices: cells that are read in them */
   unsigned nrows;
 } target;
@@ -42,7 +49,8 @@ typedef struct {
 typedef struct {
   uint32_t loop;
   ir_id load, phi, bound;
-  bool in_order; /* slices, one after another */
+  bool in_order;        /* slices, one after another */
+  ir_id start, buckets; /* of slices left early: the first dir.at, and what its index is below */
   target targets[MAX_TARGETS];
   unsigned ntargets;
 } stream;
@@ -60,6 +68,16 @@ typedef struct {
 
 static bool available(const prefetcher *p, ir_id id, uint32_t block) {
   return ir_dominates(&p->cfg, ir_at(p->r, id)->block, block);
+}
+
+static bool is_field(const ir_region *r, ir_id id) {
+  const ir_node *n = ir_at(r, id);
+  return ir_facts_of(n)->effects == IR_HEADER && n->nargs == 0;
+}
+
+/* Known in the block, or a header field, which can be loaded there as well. */
+static bool can_have(const prefetcher *p, ir_id id, uint32_t block) {
+  return is_field(p->r, id) || available(p, id, block);
 }
 
 /* A phi of the loop's header that grows by one in every round. */
@@ -165,7 +183,7 @@ static void find_rows(const prefetcher *p, const stream *s, target *t) {
       const ir_node *n = ir_at(p->r, id);
       if (n->op != IR_OP_CELL && n->op != IR_OP_CELLF)
         continue;
-      if (n->list != list || !available(p, n->arg[0], at) || t->nrows == 4)
+      if (n->list != list || !can_have(p, n->arg[0], at) || t->nrows == 4)
         continue;
       bool known = false;
       for (unsigned k = 0; k < t->nrows; k++)
@@ -189,12 +207,12 @@ static void find_targets(const prefetcher *p, stream *s) {
       target t = {.access = id};
       if (!target_kind_of(n, &t.kind) || s->ntargets == MAX_TARGETS)
         continue;
-      if (!leads_to(p, s, n->arg[1]) || !available(p, n->arg[0], at))
+      if (!leads_to(p, s, n->arg[1]) || !can_have(p, n->arg[0], at))
         continue;
       if (is_known_target(p, s, t.kind, n))
         continue;
       t.size = find_bound(p, n->arg[1], b);
-      if (t.size == 0 || !available(p, t.size, at))
+      if (t.size == 0 || !can_have(p, t.size, at))
         continue;
       if (t.kind == TARGET_SLICES)
         find_rows(p, s, &t);
@@ -236,6 +254,45 @@ static bool is_in_order(const prefetcher *p, const stream *s) {
   return is_position(p, shifted ? bucket->arg[0] : start->arg[1], outer);
 }
 
+/* The loop is left in its middle, and not for a slow path or for good. */
+static bool has_break(const prefetcher *p, uint32_t loop) {
+  for (uint32_t i = 0; i < p->cfg.n; i++) {
+    uint32_t b = p->cfg.order[i];
+    if (b == p->cfg.loops[loop].header || !ir_in_loop(&p->cfg, b, loop) || p->r->blocks[b].cold)
+      continue;
+    for (unsigned k = 0; k < ir_block_nsucc(p->r, &p->r->blocks[b]); k++) {
+      uint32_t to = p->r->blocks[b].succ[k];
+      bool stays = ir_in_loop(&p->cfg, to, loop) || p->r->blocks[to].cold;
+      if (!stays && ir_at(p->r, p->r->blocks[to].last)->op != IR_OP_LEAVE)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* What the target's index adds to the value is known where the slice begins. */
+static bool can_lead(const prefetcher *p, const stream *s, const target *t, uint32_t block) {
+  const ir_node *access = ir_at(p->r, t->access);
+  if (t->kind == TARGET_SLICES || !available(p, ir_at(p->r, s->load)->arg[0], block))
+    return false;
+  if (access->arg[1] != s->load && !available(p, ir_at(p->r, access->arg[1])->arg[1], block))
+    return false;
+  return can_have(p, access->arg[0], block);
+}
+
+/* Of slices in order that their loop leaves early: where they begin, and which targets the first
+ * rows of later ones lead to. */
+static void find_lead(const prefetcher *p, stream *s) {
+  if (!s->in_order || !has_break(p, s->loop))
+    return;
+  s->start = or_zero(p, start_of(p, s->phi, s->loop));
+  uint32_t block = ir_at(p->r, s->start)->block;
+  s->buckets = find_bound(p, ir_at(p->r, s->start)->arg[1], block);
+  for (unsigned k = 0; k < s->ntargets; k++)
+    s->targets[k].leads =
+        s->buckets && available(p, s->buckets, block) && can_lead(p, s, &s->targets[k], block);
+}
+
 static void find_stream(prefetcher *p, ir_id id) {
   const ir_node *n = ir_at(p->r, id);
   uint32_t loop = p->cfg.loop[n->block];
@@ -251,6 +308,7 @@ static void find_stream(prefetcher *p, ir_id id) {
     return;
   s.in_order = is_in_order(p, &s);
   find_targets(p, &s);
+  find_lead(p, &s);
   if (s.ntargets)
     p->streams[p->nstreams++] = s;
 }
@@ -267,6 +325,16 @@ static ir_id make(prefetcher *p, ir_op op, unsigned n, const ir_id *args) {
 
 static ir_id make2(prefetcher *p, ir_op op, ir_id x, ir_id y) {
   return make(p, op, 2, (ir_id[]){x, y});
+}
+
+/* The value here: a header field that is loaded after the entry is loaded anew. */
+static ir_id have(prefetcher *p, ir_id id) {
+  if (ir_at(p->r, id)->block == 0 || !is_field(p->r, id))
+    return id;
+  ir_id copy = ir_node_copy(p->r, id);
+  ir_at(p->r, copy)->pc = p->pc;
+  ir_node_append(p->r, p->block, copy);
+  return copy;
 }
 
 /* The same operation on other arguments. */
@@ -288,10 +356,8 @@ static ir_id below_or(prefetcher *p, ir_id x, ir_id bound, ir_id y) {
   return make(p, IR_OP_SELECT, 3, (ir_id[]){fine, x, y});
 }
 
-/* The index that the access will have so many rounds later. */
-static ir_id index_ahead(prefetcher *p, const stream *s, const target *t, uint32_t rounds) {
-  ir_id ahead = make2(p, IR_OP_ADD, s->phi, ir_int(p->r, rounds));
-  ir_id at = below_or(p, ahead, s->bound, s->phi);
+/* The index that the access has where the stream is at a position. */
+static ir_id index_of(prefetcher *p, const stream *s, const target *t, ir_id at) {
   ir_id value = remake(p, s->load, IR_OP_CELL, ir_at(p->r, s->load)->arg[0], at);
   const ir_node *index = ir_at(p->r, ir_at(p->r, t->access)->arg[1]);
   if (ir_at(p->r, t->access)->arg[1] == s->load)
@@ -300,14 +366,23 @@ static ir_id index_ahead(prefetcher *p, const stream *s, const target *t, uint32
   return make2(p, plus ? IR_OP_ADD : IR_OP_SUB, value, index->arg[1]);
 }
 
+/* The index that it will have so many rounds later. */
+static ir_id index_ahead(prefetcher *p, const stream *s, const target *t, uint32_t rounds) {
+  ir_id ahead = make2(p, IR_OP_ADD, s->phi, ir_int(p->r, rounds));
+  ir_id at = below_or(p, ahead, s->bound, s->phi);
+  return index_of(p, s, t, at);
+}
+
 static void make_rows(prefetcher *p, const target *t, ir_id row) {
-  for (unsigned k = 0; k < t->nrows; k++)
-    remake(p, t->rows[k], IR_OP_PFCELL, ir_at(p->r, t->rows[k])->arg[0], row);
+  for (unsigned k = 0; k < t->nrows; k++) {
+    ir_id base = have(p, ir_at(p->r, t->rows[k])->arg[0]);
+    remake(p, t->rows[k], IR_OP_PFCELL, base, row);
+  }
 }
 
 static void make_target(prefetcher *p, const stream *s, const target *t) {
   uint32_t d = p->r->distance ? p->r->distance : DEFAULT_DISTANCE;
-  ir_id base = ir_at(p->r, t->access)->arg[0];
+  ir_id base = have(p, ir_at(p->r, t->access)->arg[0]);
   if (t->kind != TARGET_SLICES) {
     ir_op op = t->kind == TARGET_BITS ? IR_OP_PFBIT : IR_OP_PFCELL;
     remake(p, t->access, op, base, index_ahead(p, s, t, d));
@@ -316,30 +391,14 @@ static void make_target(prefetcher *p, const stream *s, const target *t) {
   remake(p, t->access, IR_OP_PFDIR, base, index_ahead(p, s, t, 2 * d));
   if (t->nrows == 0)
     return;
-  ir_id bucket = below_or(p, index_ahead(p, s, t, d), t->size, ir_int(p->r, 0));
+  ir_id bucket = below_or(p, index_ahead(p, s, t, d), have(p, t->size), ir_int(p->r, 0));
   ir_id next = make2(p, IR_OP_ADD, bucket, ir_int(p->r, 1));
   make_rows(p, t, remake(p, t->access, IR_OP_DIRAT, base, bucket));
   ir_id end = remake(p, t->access, IR_OP_DIRAT, base, next);
   make_rows(p, t, make2(p, IR_OP_ADD, end, ir_int(p->r, -1)));
 }
 
-/* Behind the stream's load: if (large) { prefetch }. */
-static void insert(prefetcher *p, const stream *s, const target *t) {
-  p->pc = ir_at(p->r, s->load)->pc;
-  uint32_t rest = ir_block_split(p->r, s->load), ahead = 0;
-  if (rest == 0)
-    return;
-  p->block = ir_at(p->r, s->load)->block;
-  if (t->large) {
-    ahead = ir_block_new(p->r);
-    ir_end_branch(p->r, p->block, t->large, ahead, rest);
-    p->block = ahead;
-  }
-  make_target(p, s, t);
-  ir_end_jump(p->r, p->block, rest);
-}
-
-/* ---- sizes, at the entry */
+/* ---- sizes, at the entry; of lists that grow, in each round */
 
 /* A header field of a list that the entry makes sure of; 0: it does not. */
 static ir_id entry_field(prefetcher *p, ir_op op, unsigned list) {
@@ -384,13 +443,20 @@ static unsigned width_of(const prefetcher *p, ir_id cell) {
   return n->op == IR_OP_CELLF ? 3 : n->width;
 }
 
-/* Whether what the target touches is larger than it should be; made at the end of block 0. */
+/* The field as it is at the end of the present block. */
+static ir_id load_field(prefetcher *p, ir_op op, unsigned list) {
+  ir_id id = make(p, op, 0, NULL);
+  ir_at(p->r, id)->list = (uint8_t)list;
+  return id;
+}
+
+/* Whether what the target touches is larger than it should be; at the end of the present block. */
 static ir_id test_size(prefetcher *p, const target *t) {
   unsigned list = ir_at(p->r, t->access)->list;
   uint64_t l1 = p->r->l2_bytes, l2 = l1 << CELLS_SHIFT;
   bool flat = ls_shape_layout(p->r->lists[list].facts.shape) == LS_FLAT;
   ir_op size = flat || t->kind == TARGET_SLICES ? IR_OP_COUNT : IR_OP_CAP;
-  ir_id field = entry_field(p, size, list);
+  ir_id field = t->grows ? load_field(p, size, list) : entry_field(p, size, list);
   if (t->kind == TARGET_BITS)
     return larger(p, field, l2 * 8);
   if (t->kind == TARGET_CELLS)
@@ -405,6 +471,9 @@ static bool test_sizes(prefetcher *p, ir_id *any) {
   for (unsigned s = 0; s < p->nstreams; s++)
     for (unsigned k = 0; k < p->streams[s].ntargets; k++) {
       target *t = &p->streams[s].targets[k];
+      t->grows = !is_never_killed(p->r, ir_at(p->r, t->access)->list);
+      if (t->grows)
+        continue;
       t->large = test_size(p, t);
       all &= t->large != 0;
       if (t->large)
@@ -440,6 +509,74 @@ static void choose(prefetcher *p) {
   entry->succ[1] = copy;
 }
 
+/* Behind the node: if (large) { ... }, left open in p->block; what comes after, or 0: no memory. */
+static uint32_t begin_insert(prefetcher *p, ir_id node, const target *t, ir_id and_if) {
+  p->pc = ir_at(p->r, node)->pc;
+  uint32_t rest = ir_block_split(p->r, node);
+  if (rest == 0)
+    return 0;
+  p->block = ir_at(p->r, node)->block;
+  ir_id large = t->grows ? test_size(p, t) : t->large;
+  if (and_if)
+    large = large ? make2(p, IR_OP_AND, large, and_if) : and_if;
+  if (large) {
+    uint32_t ahead = ir_block_new(p->r);
+    ir_end_branch(p->r, p->block, large, ahead, rest);
+    p->block = ahead;
+  }
+  return rest;
+}
+
+static void insert(prefetcher *p, const stream *s, const target *t) {
+  uint32_t rest = begin_insert(p, s->load, t, 0);
+  if (rest == 0)
+    return;
+  make_target(p, s, t);
+  ir_end_jump(p->r, p->block, rest);
+}
+
+/* ---- slices that are left early */
+
+/* Where the slice begins that the loop around the stream's comes to so many rounds later. */
+static ir_id slice_ahead(prefetcher *p, const stream *s, uint32_t rounds) {
+  ir_id bucket = ir_at(p->r, s->start)->arg[1];
+  ir_id ahead = make2(p, IR_OP_ADD, bucket, ir_int(p->r, rounds));
+  return remake(p, s->start, IR_OP_DIRAT, ir_at(p->r, s->start)->arg[0],
+                below_or(p, ahead, s->buckets, bucket));
+}
+
+static void make_lead(prefetcher *p, const stream *s, const target *t) {
+  uint32_t d = p->r->distance ? p->r->distance : DEFAULT_DISTANCE;
+  ir_id row = slice_ahead(p, s, d), base = have(p, ir_at(p->r, t->access)->arg[0]);
+  ir_op op = t->kind == TARGET_BITS ? IR_OP_PFBIT : IR_OP_PFCELL;
+  for (unsigned k = 0; k < LEAD_ROWS; k++) {
+    ir_id at = k ? make2(p, IR_OP_ADD, row, ir_int(p->r, k)) : row;
+    at = below_or(p, at, s->bound, ir_int(p->r, 0));
+    remake(p, t->access, op, base, index_of(p, s, t, at));
+  }
+  row = slice_ahead(p, s, 4 * d);
+  remake(p, s->load, IR_OP_PFCELL, ir_at(p->r, s->load)->arg[0], row);
+}
+
+/* Of slices in order that a loop leaves early, most rows are never come to: what the first rows of
+ * later slices lead to is asked for instead, once a slice. */
+static void insert_lead(prefetcher *p, const stream *s, const target *t) {
+  ir_id some = ir_node_new(p->r, IR_OP_ULT, IR_NONE, 2, (ir_id[]){ir_int(p->r, 0), s->bound});
+  ir_node_put_after(p->r, s->start, some);
+  uint32_t rest = begin_insert(p, some, t, some);
+  if (rest == 0)
+    return;
+  make_lead(p, s, t);
+  ir_end_jump(p->r, p->block, rest);
+}
+
+static void insert_target(prefetcher *p, const stream *s, const target *t) {
+  if (t->leads && ir_at(p->r, s->bound)->op == IR_OP_COUNT)
+    insert_lead(p, s, t);
+  else
+    insert(p, s, t);
+}
+
 void ir_opt_prefetch(ir_region *r) {
   prefetcher p = {.r = r};
   if (!ir_find_cfg(r, &p.cfg))
@@ -455,5 +592,5 @@ void ir_opt_prefetch(ir_region *r) {
   choose(&p);
   for (unsigned s = 0; s < p.nstreams; s++)
     for (unsigned t = 0; t < p.streams[s].ntargets && !r->failed; t++)
-      insert(&p, &p.streams[s], &p.streams[s].targets[t]);
+      insert_target(&p, &p.streams[s], &p.streams[s].targets[t]);
 }
