@@ -18,11 +18,13 @@
  * first rows of a slice that the loop around will come to.
  *
  * Only what is larger than a cache is worth it, and what is not should not cost
- * a test in every round.  So sizes are tested once, at the entry (of lists
- * that the region changes: in each round), and the region is there twice: with prefetches, each
- * kind behind the outcome of its test, and without any.  Cells and bits are compared with the
- * second-level cache, whose latency the processor hides; slices, where one read waits for another,
- * with a part of it.
+ * a test in every round.  So sizes are tested once, at the entry, and the
+ * region is there twice: with prefetches, each kind behind the outcome of its
+ * test, and without any.  Lists that the region changes are tested once a
+ * slice, or not asked for: a test in each round took a tenth of a search's
+ * time.  Cells and bits are compared with the second-level cache, whose latency
+ * the processor hides; slices, where one read waits for another, with a part of
+ * it.
  */
 #include "ir/ir_cfg.h"
 
@@ -41,7 +43,7 @@ typedef struct {
   ir_id size;    /* cells, or buckets: what the index is tested against */
   ir_id large;   /* whether it is worth it; 0: always */
   bool leads;    /* slices left early: asked for where a slice begins */
-  bool grows;    /* the region may change the list: its size is tested in each round */
+  bool grows;    /* the region may change the list: its size is tested where it is asked for */
   ir_id rows[4]; /* slices: cells that are read in them */
   unsigned nrows;
 } target;
@@ -159,6 +161,14 @@ static bool target_kind_of(const ir_node *n, target_kind *kind) {
   default:
     return false;
   }
+}
+
+/* Whether the list is the same all over the region. */
+static bool is_never_killed(const ir_region *r, unsigned list) {
+  for (uint32_t s = 0; s < r->nsteps; s++)
+    if (r->steps[s].kills[list / 64] >> (list % 64) & 1)
+      return false;
+  return true;
 }
 
 static bool is_known_target(const prefetcher *p, const stream *s, target_kind kind,
@@ -293,6 +303,19 @@ static void find_lead(const prefetcher *p, stream *s) {
         s->buckets && available(p, s->buckets, block) && can_lead(p, s, &s->targets[k], block);
 }
 
+/* Lists that the region changes have to be tested where they are asked for: once a slice may be
+ * worth it, once a round is not. */
+static void drop_growing(const prefetcher *p, stream *s) {
+  unsigned n = 0;
+  for (unsigned k = 0; k < s->ntargets; k++) {
+    target t = s->targets[k];
+    t.grows = p->r->l2_bytes && !is_never_killed(p->r, ir_at(p->r, t.access)->list);
+    if (!t.grows || t.leads)
+      s->targets[n++] = t;
+  }
+  s->ntargets = n;
+}
+
 static void find_stream(prefetcher *p, ir_id id) {
   const ir_node *n = ir_at(p->r, id);
   uint32_t loop = p->cfg.loop[n->block];
@@ -309,6 +332,7 @@ static void find_stream(prefetcher *p, ir_id id) {
   s.in_order = is_in_order(p, &s);
   find_targets(p, &s);
   find_lead(p, &s);
+  drop_growing(p, &s);
   if (s.ntargets)
     p->streams[p->nstreams++] = s;
 }
@@ -398,7 +422,7 @@ static void make_target(prefetcher *p, const stream *s, const target *t) {
   make_rows(p, t, make2(p, IR_OP_ADD, end, ir_int(p->r, -1)));
 }
 
-/* ---- sizes, at the entry; of lists that grow, in each round */
+/* ---- sizes, at the entry; of lists that grow, where they are asked for */
 
 /* A header field of a list that the entry makes sure of; 0: it does not. */
 static ir_id entry_field(prefetcher *p, ir_op op, unsigned list) {
@@ -415,14 +439,6 @@ static ir_id entry_field(prefetcher *p, ir_op op, unsigned list) {
   ir_at(p->r, id)->list = (uint8_t)list;
   ir_node_append(p->r, 0, id);
   return id;
-}
-
-/* Whether the list is the same all over the region. */
-static bool is_never_killed(const ir_region *r, unsigned list) {
-  for (uint32_t s = 0; s < r->nsteps; s++)
-    if (r->steps[s].kills[list / 64] >> (list % 64) & 1)
-      return false;
-  return true;
 }
 
 /* Slices in order: up to the list's count instead of the slice's end. */
@@ -471,7 +487,6 @@ static bool test_sizes(prefetcher *p, ir_id *any) {
   for (unsigned s = 0; s < p->nstreams; s++)
     for (unsigned k = 0; k < p->streams[s].ntargets; k++) {
       target *t = &p->streams[s].targets[k];
-      t->grows = !is_never_killed(p->r, ir_at(p->r, t->access)->list);
       if (t->grows)
         continue;
       t->large = test_size(p, t);
@@ -573,7 +588,7 @@ static void insert_lead(prefetcher *p, const stream *s, const target *t) {
 static void insert_target(prefetcher *p, const stream *s, const target *t) {
   if (t->leads && ir_at(p->r, s->bound)->op == IR_OP_COUNT)
     insert_lead(p, s, t);
-  else
+  else if (!t->grows)
     insert(p, s, t);
 }
 
