@@ -16,4 +16,4 @@ if "there is no libpure-llvmjit.so" in said.stderr:
     sys.exit(77)
 every = "61" if os.environ.get("PURE_SANITIZE") else "13"
 sys.exit(subprocess.run([sys.executable, os.path.join(folder, "support/levels.py"), "--run", run, "--seeds", "20",
-                         "--background", "--every", every], check=False).returncode)
+                         "--background", "--cache", "--every", every], check=False).returncode)

@@ -92,4 +92,4 @@ file -L "$here/build/host/pure-run" 2>/dev/null || true
 [ -e "$here/build/llvmjit/libpure-llvmjit.so" ] || { echo "the plug-in was not built: $here/build.log" >&2; exit 1; }
 native=${PURE_RUN:-$PWD/build/release/host/pure-run}
 [ -x "$native" ] || { echo "no $native: build the preset release, or set PURE_RUN" >&2; exit 1; }
-exec python3 tests/jit/support/levels.py --base "$native" --run "$here/pure-run" --levels "$(IFS=,; echo "${levels[*]}" | tr ' ' ,)"
+exec python3 tests/jit/support/levels.py --base "$native" --run "$here/pure-run" --cache --levels "$(IFS=,; echo "${levels[*]}" | tr ' ' ,)"

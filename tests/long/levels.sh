@@ -9,5 +9,5 @@ seeds=${1:-20}
 mkdir -p build
 { cmake --preset release && cmake --build --preset release; } >build/levels.log 2>&1 ||
   { tail -n 40 build/levels.log >&2; exit 1; }
-python3 tests/jit/support/levels.py --run build/release/host/pure-run --seeds "$seeds" --background
+python3 tests/jit/support/levels.py --run build/release/host/pure-run --seeds "$seeds" --background --cache
 SRC=$PWD PURE_JIT_CACHE=off PURE_STRESS_SEEDS=$seeds build/release/tests/jit/programs

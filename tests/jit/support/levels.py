@@ -2,12 +2,13 @@
 """Runs the golden programs at every level and compares all that can be seen of them.
 
 usage: levels.py --run PURE_RUN [--base PURE_RUN] [--levels 0,1,2,3,auto] [--seeds N]
-                 [--background] [--every N] [NAME]...
+                 [--background] [--cache] [--every N] [NAME]...
 
 Each line of tests/golden and tests/golden-examples NAME.cmd is run by `base` (default: the same
 program) on the interpreter, and by `run` at each level: compiled at once (PURE_JIT_SYNC=1), with
 --background also behind its back, and with N seeds of PURE_JIT_STRESS=deopt and =layout, which go
-round the levels.  Standard output, faults, exit status, the work of each call and the bytes of the
+round the levels.  With --cache each line runs twice at the highest level, and the second time with
+the code that the first one kept.  Standard output, faults, exit status, the work of each call and the bytes of the
 lists as --save writes them must be equal.
 
 Where code is compiled at once, each query and event that was called must have run as compiled code,
@@ -30,6 +31,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 ENDED = re.compile(r"^jit: (\S+):\d+(?: \(start\))?: level \d, compiled \d+ times, (\d+) runs;", re.M)
 REFUSED = re.compile(r"^jit: (\S+):\d+(?: \(start\))?: level \d refused: (.*)$", re.M)
 LISTED = {"too much code, or too many registers in it", "the loop never goes round", "too much machine code"}
+
+TWICE = "twice"  # instead of a folder
 
 Line = collections.namedtuple("Line", "base number words")
 Way = collections.namedtuple("Way", "name program variables checked")
@@ -59,6 +62,8 @@ def ways(o):
         yield way(f"level {level}", level != "0", PURE_JIT=level, PURE_JIT_SYNC="1")
     for level in compiled if o.background else []:
         yield way(f"level {level}, background", PURE_JIT=level)
+    if o.cache and compiled:
+        yield way(f"level {compiled[-1]}, cached", True, PURE_JIT=compiled[-1], PURE_JIT_SYNC="1", PURE_JIT_CACHE=TWICE)
     for seed in range(1, o.seeds + 1):
         for kind, levels in (("deopt", compiled), ("layout", o.levels)):
             if levels:
@@ -74,8 +79,13 @@ def run(line, way):
         words = [way.program, os.path.basename(line.base) + ".pure", *line.words, "--work"]
         if "--save" not in line.words:
             words += ["--save", saved]
-        done = subprocess.run(words, cwd=os.path.dirname(line.base), stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=600, check=False, env=dict(os.environ, PURE_JIT_STATS="1", **way.variables))
+        env = dict(os.environ, PURE_JIT_STATS="1", **way.variables)
+        twice = env.get("PURE_JIT_CACHE") == TWICE
+        if twice:
+            env["PURE_JIT_CACHE"] = os.path.join(folder, "cache")
+        for _ in range(2 if twice else 1):
+            done = subprocess.run(words, cwd=os.path.dirname(line.base), stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=600, check=False, env=env)
         rows = ""
         if os.path.exists(saved):
             with open(saved, "rb") as data:
@@ -100,6 +110,7 @@ def main():
     parser.add_argument("--levels", default="0,1,2,3,auto", type=lambda text: text.split(","))
     parser.add_argument("--seeds", default=0, type=int)
     parser.add_argument("--background", action="store_true")
+    parser.add_argument("--cache", action="store_true")
     parser.add_argument("--every", default=1, type=int)
     parser.add_argument("names", nargs="*")
     o = parser.parse_args()
@@ -116,6 +127,8 @@ def main():
             for kind in Seen._fields:
                 if getattr(want, kind) != getattr(got, kind):
                     report += f"{place}: another {kind}: {getattr(want, kind)!r} / {getattr(got, kind)!r}\n"
+            if way.variables["PURE_JIT_CACHE"] == TWICE and re.search(r"bytes$", errors, re.M):
+                report += f"{place}: compiled again\n"
             lost, ran = missing(errors) if way.checked else (set(), 0)
             count += ran
             if lost:
