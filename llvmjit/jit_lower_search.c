@@ -8,7 +8,6 @@ typedef struct {
   LLVMBasicBlockRef from[6];
   LLVMValueRef value[6];
   unsigned n;
-  const jit_memo *memo; /* of what is looked up, or NULL */
 } incoming;
 
 static void add_incoming(incoming *in, LLVMBasicBlockRef from, LLVMValueRef value) {
@@ -85,7 +84,7 @@ static LLVMValueRef sorted_cell(jit_lower *j, const ir_node *n, LLVMValueRef at)
 /* Halves [low, high) until it is empty: what lies below low is before the place, what lies from
  * high on is not. */
 static LLVMValueRef lower_search(jit_lower *j, const ir_node *n, LLVMIntPredicate before) {
-  LLVMValueRef first = jit_arg(j, n, 1), end = jit_arg(j, n, 2);
+  LLVMValueRef first = jit_arg(j, n, 1), last = jit_arg(j, n, 2), key = jit_arg(j, n, 3);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(j->b), loop = jit_block(j, "search"),
                     look = jit_block(j, ""), done = jit_block(j, "");
   LLVMBuildBr(j->b, loop);
@@ -95,14 +94,14 @@ static LLVMValueRef lower_search(jit_lower *j, const ir_node *n, LLVMIntPredicat
   LLVMPositionBuilderAtEnd(j->b, look);
   LLVMValueRef rest = LLVMBuildSub(j->b, high, low, "");
   LLVMValueRef middle = LLVMBuildAdd(j->b, low, LLVMBuildLShr(j->b, rest, jit_i64(j, 1), ""), "");
-  LLVMValueRef yes = jit_compare(j, before, sorted_cell(j, n, middle), jit_arg(j, n, 3));
+  LLVMValueRef yes = jit_compare(j, before, sorted_cell(j, n, middle), key);
   LLVMValueRef above = LLVMBuildAdd(j->b, middle, jit_i64(j, 1), "");
   LLVMValueRef next_low = LLVMBuildSelect(j->b, yes, above, low, "");
   LLVMValueRef next_high = LLVMBuildSelect(j->b, yes, high, middle, "");
   LLVMBuildBr(j->b, loop);
   LLVMBasicBlockRef blocks[2] = {from, look};
   LLVMAddIncoming(low, (LLVMValueRef[]){first, next_low}, blocks, 2);
-  LLVMAddIncoming(high, (LLVMValueRef[]){end, next_high}, blocks, 2);
+  LLVMAddIncoming(high, (LLVMValueRef[]){last, next_high}, blocks, 2);
   LLVMPositionBuilderAtEnd(j->b, done);
   return low;
 }
@@ -199,14 +198,8 @@ static void probe(jit_lower *j, const ir_node *n, LLVMValueRef table, LLVMBasicB
   LLVMPositionBuilderAtEnd(j->b, look);
   LLVMValueRef row =
       LLVMBuildZExt(j->b, LLVMBuildSub(j->b, entry, jit_i32(j, 1), ""), j->t.i64, "");
-  LLVMBasicBlockRef hit = in->memo ? jit_block(j, "") : done;
-  add_incoming(in, in->memo ? hit : look, row);
-  jit_branch_likely(j, same_key(j, n, row), hit, next);
-  if (in->memo) {
-    LLVMPositionBuilderAtEnd(j->b, hit);
-    jit_memo_keep(j, in->memo, row);
-    LLVMBuildBr(j->b, done);
-  }
+  add_incoming(in, look, row);
+  jit_branch_likely(j, same_key(j, n, row), done, next);
   LLVMPositionBuilderAtEnd(j->b, next);
   LLVMValueRef more = LLVMBuildAdd(j->b, slot, jit_i64(j, 1), "");
   LLVMBuildBr(j->b, loop);
@@ -218,12 +211,6 @@ static LLVMValueRef find_in_hash(jit_lower *j, const ir_node *n) {
   LLVMBasicBlockRef slow = jit_block(j, "find"), hash = jit_block(j, ""), full = jit_block(j, ""),
                     done = jit_block(j, "");
   incoming in = {.n = 0};
-  jit_memo memo;
-  if (jit_memo_fits(j, n)) {
-    LLVMValueRef known = jit_memo_ask(j, n, &memo, done);
-    add_incoming(&in, memo.asked, known);
-    in.memo = &memo;
-  }
   LLVMValueRef shape = load_hdr(j, n, j->t.i64, offsetof(ls_list, shape));
   LLVMValueRef expected = jit_i64(j, j->r->lists[n->list].facts.shape);
   jit_branch_likely(j, jit_compare(j, LLVMIntEQ, shape, expected), hash, slow);
