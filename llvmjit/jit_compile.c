@@ -253,7 +253,6 @@ vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_r
     jit_say(why, "LLVM gave up before");
     return VM_JIT_DENIED;
   }
-  uint64_t heap = jit_heap_now();
   c.out = compiled_new(e, r);
   if (!jit_guarded(compile_part, &c, why)) {
     atomic_store(&e->given_up, true);
@@ -263,16 +262,13 @@ vm_jit_status jit_compile_region(vm_jit_engine *e, const vm_jit_request *q, ir_r
     *out = &c.out->code;
   else if (c.out)
     compiled_free(e, c.out);
-  atomic_fetch_add(&e->heap, (int64_t)(jit_heap_now() - heap));
   return c.status;
 }
 
 void jit_drop_code(vm_jit_engine *e, const vm_jit_code *code) {
   /* The core was given a pointer to the first member. */
   compiled *c = (compiled *)(uintptr_t)code;
-  uint64_t heap = jit_heap_now();
   if (!atomic_load(&e->given_up)) /* else ORC may be locked for ever */
     jit_orc_unlink(e->orc, &c->linked);
   compiled_free(e, c);
-  atomic_fetch_add(&e->heap, (int64_t)(jit_heap_now() - heap));
 }

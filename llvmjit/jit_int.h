@@ -57,8 +57,8 @@ void jit_fatal_begin(void);
 /* Does that part.  False: LLVM gave up in it, see why; all that it made and held is lost. */
 bool jit_guarded(void (*part)(void *user), void *user, char *why);
 
-/* jit_memory.c: bytes of the heap that are taken, whoever took them; 0: nobody knows. */
-uint64_t jit_heap_now(void);
+/* jit_memory.c: bytes of the heap that others than mem have taken; 0: nobody knows. */
+uint64_t jit_heap_of_others(ls_mem *mem);
 
 /* ---- lowering */
 
@@ -285,7 +285,7 @@ struct vm_jit_engine {
   jit_machines *machines;
   jit_orc *orc;
   jit_perf *perf;
-  _Atomic int64_t heap;  /* by how much it grew while LLVM was at work */
+  uint64_t heap;         /* jit_heap_of_others when it was opened */
   _Atomic bool given_up; /* LLVM broke off a compile: it is not called again */
 };
 

@@ -21,13 +21,12 @@ static vm_jit_engine *engine_open(const vm_jit_core *core, ls_mem *mem, char *wh
   }
   e->core = core;
   e->mem = mem;
-  uint64_t heap = jit_heap_now();
+  e->heap = jit_heap_of_others(mem);
   jit_fatal_begin();
   e->machines = jit_machines_new(mem, why);
   if (e->machines)
     e->orc = jit_orc_new(core, mem, why);
   e->perf = jit_perf_new(mem, core->perf);
-  atomic_store(&e->heap, (int64_t)(jit_heap_now() - heap));
   if (e->orc)
     return e;
   engine_close(e);
@@ -87,8 +86,8 @@ static vm_jit_status engine_compile(vm_jit_engine *e, const vm_jit_request *q,
 }
 
 static void engine_read(vm_jit_engine *e, vm_jit_memory *out) {
-  int64_t heap = atomic_load(&e->heap);
-  *out = (vm_jit_memory){.heap_bytes = heap > 0 ? (uint64_t)heap : 0};
+  uint64_t heap = jit_heap_of_others(e->mem);
+  *out = (vm_jit_memory){.heap_bytes = heap > e->heap ? heap - e->heap : 0};
   jit_orc_read(e->orc, out);
 }
 

@@ -129,7 +129,7 @@ typedef enum {
 
 /* What the plug-in holds. */
 typedef struct {
-  uint64_t heap_bytes;                 /* LLVM's, about; 0: not known */
+  uint64_t heap_bytes; /* LLVM's, about: what the heap grew by beside Pure; 0: not known */
   uint64_t debug_objects, debug_bytes; /* registered for gdb */
 } vm_jit_memory;
 

@@ -95,10 +95,10 @@ static void check_tier(vm_tier *t, unsigned way) {
   vm_tier_read(t, &s);
   if (s.compiled == 0 || s.code_bytes || s.debug_objects || s.debug_bytes)
     fail("code is left over");
-  printf("level %u%s%s: %llu compiled, %llu dropped, LLVM's heap grew by about %.2f MB\n",
-         ways[way].level, ways[way].perf ? " with gdb" : "",
-         ways[way].sync ? "" : " in the background", (unsigned long long)s.compiled,
-         (unsigned long long)s.dropped, (double)s.heap_bytes / 1048576);
+  printf("level %u%s%s: %llu compiled, %llu dropped; heap beside Pure %.2f MB\n", ways[way].level,
+         ways[way].perf ? " with gdb" : "", ways[way].sync ? "" : " in the background",
+         (unsigned long long)s.compiled, (unsigned long long)s.dropped,
+         (double)s.heap_bytes / 1048576);
 }
 
 static unsigned argument(int argc, char **argv, const char *name, unsigned otherwise) {

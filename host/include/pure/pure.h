@@ -266,7 +266,7 @@ typedef struct pure_jit_stats {
   uint64_t cached;     /* regions that came from the cache instead */
   uint64_t code_bytes; /* held now */
   uint64_t compile_ns; /* processor time of all compiles */
-  uint64_t heap_bytes; /* of LLVM, about: what the heap grew by while it was at work */
+  uint64_t heap_bytes; /* of LLVM, about: what the heap grew by beside Pure since LLVM was there */
   uint64_t debug_objects, debug_bytes; /* registered for gdb */
 } pure_jit_stats;
 PURE_API void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out);
