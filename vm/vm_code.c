@@ -288,7 +288,7 @@ static void code_handlers(const vm_fn *fn, vm_xins *ins, const uint16_t *xop) {
 
 static bool code_build(vm_module *m, const vm_fn *fn, vm_code *code) {
   size_t bytes = sizeof(uint16_t) * 2 * (fn->ncode + 1);
-  uint16_t *xop = ls_mem_alloc(m->mem, bytes), *fused = xop + fn->ncode;
+  uint16_t *xop = ls_mem_alloc(m->mem, bytes), *fused = xop ? xop + fn->ncode : NULL;
   code->fn = fn;
   code->ins = vm_module_alloc(m, sizeof(vm_xins) * (fn->ncode + 1));
   code->before = vm_module_alloc(m, sizeof(uint32_t) * (fn->ncode + 1));

@@ -219,10 +219,10 @@ static pure_status append(const arrow_column *c, const int64_t *cells, size_t n)
 static pure_status take_column(const arrow_column *c) {
   int64_t block[BLOCK];
   pure_status status = PURE_OK;
-  const char *values = c->n ? c->array->buffers[1] : NULL;
+  const void *values = c->n ? c->array->buffers[1] : NULL;
   bool as_they_are = !c->ids && c->kind->format[0] == 'l' && (uintptr_t)values % 8 == 0;
-  if (as_they_are)
-    return append(c, (const int64_t *)(const void *)values + c->from, c->n);
+  if (values && as_they_are)
+    return append(c, (const int64_t *)values + c->from, c->n);
   for (uint64_t done = 0; done < c->n && status == PURE_OK; done += BLOCK) {
     size_t n = c->n - done < BLOCK ? (size_t)(c->n - done) : BLOCK;
     status = take_block(c, c->from + done, block, n);
