@@ -8,6 +8,7 @@
  *   jit_lower*.c    a region as an LLVM function: one function an operation of ir_ops.def
  *   jit_quick.c     values at level 1
  *   jit_scan.c      loops that only read
+ *   jit_fit.c       sums written back to narrow cells
  *   jit_memo.c      the last answers of look-ups
  *   jit_exit.c      leaving: registers, pc and work put in order
  *   jit_alias.c     which accesses never meet, as metadata
@@ -107,6 +108,10 @@ typedef struct {
   LLVMValueRef *list;             /* headers, by list */
   LLVMValueRef consts;
   unsigned nmemos;
+  ir_id fit; /* the last sum made in a cell's width: its node, value, and where it is there */
+  LLVMValueRef fit_value;
+  uint32_t fit_block;
+  ir_id *leaver;      /* by exit: the one node that leaves there; 0: none, or several */
   LLVMValueRef keys;  /* room for arguments of helpers */
   uint32_t *scope_of; /* by list: number of its first scope */
   jit_scope *scope;
@@ -172,6 +177,12 @@ void jit_scan_mark(jit_lower *j, LLVMValueRef back, unsigned lanes);
 /* In the latch: a phi of the bytes that are added to the header's phi on the ways back, or NULL. */
 LLVMValueRef jit_scan_bytes(jit_lower *j, ir_id phi);
 
+/* jit_fit.c */
+/* Of a branch on whether a sum fits a cell: whether it does not, in the cell's width; or NULL. */
+LLVMValueRef jit_fit_carry(jit_lower *j, const ir_node *branch);
+/* What is stored by a cell.set behind that branch; or NULL. */
+LLVMValueRef jit_fit_sum(const jit_lower *j, const ir_node *set);
+
 /* jit_memo.c */
 typedef struct {
   LLVMValueRef entries, version; /* on the stack */
@@ -185,6 +196,7 @@ void jit_memo_keep(jit_lower *j, const jit_memo *m, LLVMValueRef row);
 
 /* jit_exit.c */
 LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);
+bool jit_exits_begin(jit_lower *j); /* false: no memory */
 void jit_exits_finish(jit_lower *j);
 
 /* jit_debug.c.  begin: with j->function and j->fn->pos there. */

@@ -366,6 +366,7 @@ static void free_all(jit_lower *j) {
   free(j->latch);
   free(j->place);
   free(j->exit);
+  free(j->leaver);
   free(j->list);
   free(j->scope_of);
   free(j->scope);
@@ -377,7 +378,7 @@ bool jit_lower_region(jit_lower *j, const char *name) {
   jit_declare_helpers(j);
   init_metadata(j);
   begin_function(j, name);
-  bool ok = begin_blocks(j) && jit_alias_init(j);
+  bool ok = begin_blocks(j) && jit_alias_init(j) && jit_exits_begin(j);
   if (ok) {
     LLVMPositionBuilderAtEnd(j->b, j->entry);
     if (j->source && j->fn && j->fn->pos)

@@ -19,8 +19,12 @@ LLVMValueRef jit_lower_JUMP(jit_lower *j, const ir_node *n) {
 LLVMValueRef jit_lower_BRANCH(jit_lower *j, const ir_node *n) {
   uint32_t yes = block_of(j, n, 0), no = block_of(j, n, 1);
   bool yes_cold = j->r->blocks[yes].cold, no_cold = j->r->blocks[no].cold;
-  LLVMValueRef cond = jit_arg(j, n, 0);
+  LLVMValueRef carry = jit_fit_carry(j, n), cond = carry ? carry : jit_arg(j, n, 0);
   LLVMBasicBlockRef to_no = jit_target(j, n->block, 1), to_yes = jit_target(j, n->block, 0);
+  if (carry) {
+    jit_branch_likely(j, LLVMBuildNot(j->b, carry, ""), to_yes, to_no);
+    return NULL;
+  }
   LLVMValueRef branch = LLVMBuildCondBr(j->b, cond, to_yes, to_no);
   if (yes_cold != no_cold)
     LLVMSetMetadata(branch, j->cold_kind,

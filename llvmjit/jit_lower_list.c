@@ -139,8 +139,10 @@ LLVMValueRef jit_lower_CELLF(jit_lower *j, const ir_node *n) {
 
 LLVMValueRef jit_lower_CELLSET(jit_lower *j, const ir_node *n) {
   LLVMTypeRef type = jit_cell_type(j, n->width);
-  LLVMValueRef v = jit_arg(j, n, 2);
-  if (n->width < 3)
+  LLVMValueRef v = jit_fit_sum(j, n);
+  if (v == NULL)
+    v = jit_arg(j, n, 2);
+  if (LLVMTypeOf(v) != type)
     v = LLVMBuildTrunc(j->b, v, type, "");
   LLVMValueRef store = LLVMBuildStore(j->b, v, cell_address(j, n, type));
   jit_alias_mark(j, store, IR_MEM_CELLS, n->list, n->col);

@@ -14,7 +14,7 @@
 
 #define MEMO_SHIFT 8u /* log2 of entries; 2 KiB a memo */
 #define MEMO_MOST 4u  /* a region: they lie on the stack */
-#define MEMO_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+#define MEMO_FACTOR UINT32_C(0x9e3779b1)
 #define KEY_BITS 31u
 
 /* How many bits the value has; more than KEY_BITS: not known. */
@@ -109,8 +109,10 @@ LLVMValueRef jit_memo_ask(jit_lower *j, const ir_node *n, jit_memo *m, LLVMBasic
   forget(j, m, version);
   LLVMBuildBr(j->b, look);
   LLVMPositionBuilderAtEnd(j->b, look);
-  LLVMValueRef hash = LLVMBuildMul(j->b, m->key, jit_i64(j, MEMO_FACTOR), "");
-  m->at = entry_at(j, m, LLVMBuildLShr(j->b, hash, jit_i64(j, 64 - MEMO_SHIFT), ""));
+  LLVMValueRef low = LLVMBuildTrunc(j->b, m->key, j->t.i32, "");
+  LLVMValueRef hash = LLVMBuildMul(j->b, low, jit_i32(j, MEMO_FACTOR), "");
+  LLVMValueRef slot = LLVMBuildLShr(j->b, hash, jit_i32(j, 32 - MEMO_SHIFT), "");
+  m->at = entry_at(j, m, LLVMBuildZExt(j->b, slot, j->t.i64, ""));
   LLVMValueRef entry = LLVMBuildLoad2(j->b, j->t.i64, m->at, "");
   LLVMValueRef has = LLVMBuildLShr(j->b, entry, jit_i64(j, 32), "");
   LLVMValueRef row = LLVMBuildAnd(j->b, entry, jit_i64(j, UINT32_MAX), "");
