@@ -111,9 +111,11 @@ static void lists_give(vm_context *cx, vm_frame *f) {
   for (unsigned i = 0; i < f->code->nlocals; i++) {
     unsigned at = f->code->locals[i];
     ls_list *l = set->list[at];
-    if (l == NULL || l->fresh)
+    /* One that was cleared may be as new and still hold what it was charged. */
+    if (l == NULL || (l->fresh && l->charged == 0))
       continue;
-    ls_list_take_hint(l, &f->profile->ended[at]);
+    if (!l->fresh)
+      ls_list_take_hint(l, &f->profile->ended[at]);
     ls_list_restart(l, NULL);
   }
   set->next = cx->pools[f->fn];

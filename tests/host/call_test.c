@@ -281,6 +281,31 @@ START_TEST(limits) {
 }
 END_TEST
 
+/* A local list that is cleared is as new, but what it was charged must not be lent to the next
+ * call, whether that has a limit or none. */
+START_TEST(cleared_lists_lend_nothing) {
+  host_world w;
+  pure_error e = {0};
+  host_open(&w, "query fill(n: int): int {\n"
+                "  local l (a: int) key (a)\n"
+                "  for i in 1..n { put l (i) }\n"
+                "  let rows = count(l)\n"
+                "  clear l\n"
+                "  clear l\n"
+                "  return rows\n"
+                "}\n");
+  pure_limits limit = {.memory = 100000}; /* 4096 rows of 24 bytes, not 8192 */
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(host_call(&w, "fill", "3000", NULL), 3000);
+  host_fine(pure_session_limit(w.session, &limit, &e), &e);
+  for (int i = 0; i < 3; i++) {
+    ck_assert_int_eq(host_call(&w, "fill", "4000", NULL), 4000);
+    refused_fault(&w, "fill", "5000", NULL, PURE_FAULT_MEMORY);
+  }
+  host_close(&w);
+}
+END_TEST
+
 static void *cancel_soon(void *session) {
   struct timespec pause = {0, 50000000};
   nanosleep(&pause, NULL);
@@ -382,6 +407,7 @@ int main(void) {
                                 results_outlive_handles,
                                 faults_roll_back,
                                 limits,
+                                cleared_lists_lend_nothing,
                                 cancel,
                                 busy,
                                 statistics};
