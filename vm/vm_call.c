@@ -1,5 +1,4 @@
 /* vm/vm_call.c - one call from outside: checks, the event around it, its result or its fault. */
-#include <stdio.h>
 #include <string.h>
 
 #include "vm/vm_int.h"
@@ -36,7 +35,7 @@ static void call_note_fault(vm_context *cx, int kind) {
   vm_fault *f = &cx->fault;
   f->kind = (vm_fault_kind)kind;
   if (f->message[0] == 0) /* else the program's or the host's own words */
-    snprintf(f->message, sizeof f->message, "%s", vm_fault_message((vm_fault_kind)kind));
+    vm_fault_describe(cx, (vm_fault_kind)kind);
   f->fn = (int)cx->top->fn;
   f->pc = cx->top->pc;
   const vm_pos *pos = cx->top->code->fn->pos;
@@ -112,6 +111,7 @@ vm_status vm_call(vm_context *cx, unsigned fn, const ls_val *args, vm_result *ou
   vm_status status = call_in_event(cx, fn, args);
   cx->running = false;
   vm_tier_end(cx, fn);
+  vm_frames_trim(cx);
   cx->texts_kept = false; /* a host function may have asked for them */
   if (status == VM_OK)
     call_take_result(cx, &cx->link->module->fns[fn], out);

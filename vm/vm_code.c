@@ -276,6 +276,15 @@ static bool code_locals(vm_module *m, vm_code *code) {
   return true;
 }
 
+/* The same on every machine: no sizes of C. */
+static uint32_t code_charge(const vm_module *m, const vm_code *code) {
+  const vm_fn *fn = code->fn;
+  uint32_t bytes = VM_FRAME_CHARGE + 8u * (fn->nregs + (uint32_t)fn->nlists);
+  for (unsigned i = 0; i < code->nlocals; i++)
+    bytes += VM_LIST_CHARGE + 8u * m->lists[fn->lists[code->locals[i]]].schema.ncols;
+  return bytes;
+}
+
 static void code_handlers(const vm_fn *fn, vm_xins *ins, const uint16_t *xop) {
   const void *const *handlers = vm_interp_handlers();
   for (uint32_t pc = 0; pc < fn->ncode; pc++) {
@@ -301,6 +310,7 @@ static bool code_build(vm_module *m, const vm_fn *fn, vm_code *code) {
       code_operands(m, code, pc);
       xop[pc] = code_xop(m, fn, pc);
     }
+    code->charge = code_charge(m, code);
     vm_fuse(code, xop, fused);
     code_handlers(fn, code->ins, fused);
   }

@@ -1,13 +1,19 @@
 /* vm/vm_frame.c - the register stack and what an activation owns.
  *
- * Frames lie one after another in chunks that are never moved and are kept for the next call, so
- * that addresses of registers hold while a frame lives.  Calls use no stack of C.
+ * Frames lie one after another in chunks that are never moved, so that addresses of registers hold
+ * while a frame lives.  Calls use no stack of C.  A few chunks and sets of lists are kept for the
+ * next call.
+ *
+ * A frame inside another takes its charge from the call's memory, and gives it back when it ends;
+ * else recursion would get round the limit.
  */
 #include <string.h>
 
 #include "vm/vm_int.h"
 
 #define CHUNK_BYTES (64u * 1024u - sizeof(vm_chunk))
+#define CHUNKS_KEPT 8u  /* between calls: half a megabyte where no frame is larger than a chunk */
+#define SETS_KEPT 1024u /* as many as the default depth */
 
 static size_t frame_bytes(const vm_fn *fn) { return sizeof(vm_frame) + sizeof(ls_val) * fn->nregs; }
 
@@ -32,6 +38,7 @@ static vm_chunk *chunk_for(vm_context *cx, size_t bytes) {
     cx->chunk = made;
   if (next)
     next->prev = made;
+  cx->nchunks++;
   return made;
 }
 
@@ -68,18 +75,30 @@ static bool lists_complete(vm_context *cx, const vm_code *code, vm_lists *set) {
   return true;
 }
 
+static void pool_put(vm_context *cx, unsigned fn, vm_lists *set) {
+  set->next = cx->pools[fn];
+  cx->pools[fn] = set;
+  cx->nsets++;
+}
+
 static vm_lists *lists_take(vm_context *cx, const vm_code *code, unsigned fn) {
   vm_lists *set = cx->pools[fn];
-  if (set)
+  if (set) {
     cx->pools[fn] = set->next;
-  else
+    cx->nsets--;
+  } else {
     set = lists_new(cx, code->fn);
+  }
   if (set && !lists_complete(cx, code, set)) {
-    set->next = cx->pools[fn];
-    cx->pools[fn] = set;
+    pool_put(cx, fn, set);
     return NULL;
   }
   return set;
+}
+
+/* Of a frame of the function on top of the present one. */
+static int64_t frame_charge(const vm_context *cx, const vm_code *code) {
+  return cx->top ? (int64_t)code->charge : 0;
 }
 
 int vm_frame_enter(vm_context *cx, unsigned fn, const ls_val *args) {
@@ -87,6 +106,9 @@ int vm_frame_enter(vm_context *cx, unsigned fn, const ls_val *args) {
   size_t bytes = frame_bytes(code->fn);
   if (cx->depth >= cx->depth_limit)
     return VM_FAULT_DEPTH;
+  int64_t charge = frame_charge(cx, code);
+  if (charge > cx->budget.left)
+    return VM_FAULT_MEMORY;
   vm_fn_profile *profile = vm_profile_fn(cx, fn);
   vm_chunk *chunk = chunk_for(cx, bytes);
   vm_lists *lists = NULL;
@@ -97,6 +119,7 @@ int vm_frame_enter(vm_context *cx, unsigned fn, const ls_val *args) {
   vm_frame *f = (vm_frame *)(chunk_data(chunk) + chunk->used);
   chunk->used += bytes;
   cx->chunk = chunk;
+  cx->budget.left -= charge;
   *f = (vm_frame){.up = cx->top, .code = code, .lists = lists, .profile = profile, .fn = fn};
   for (unsigned i = 0; i < code->fn->nparams; i++)
     f->regs[i] = args[i];
@@ -118,8 +141,7 @@ static void lists_give(vm_context *cx, vm_frame *f) {
       ls_list_take_hint(l, &f->profile->ended[at]);
     ls_list_restart(l, NULL);
   }
-  set->next = cx->pools[f->fn];
-  cx->pools[f->fn] = set;
+  pool_put(cx, f->fn, set);
 }
 
 void vm_frame_leave(vm_context *cx) {
@@ -129,6 +151,7 @@ void vm_frame_leave(vm_context *cx) {
     lists_give(cx, f);
   cx->top = f->up;
   cx->depth--;
+  cx->budget.left += frame_charge(cx, f->code);
   chunk->used = (size_t)((char *)f - chunk_data(chunk));
   if (chunk->used == 0 && chunk->prev)
     cx->chunk = chunk->prev;
@@ -141,22 +164,42 @@ static void pool_free(vm_context *cx, unsigned fn) {
     for (unsigned i = 0; i < code->nlocals; i++)
       ls_list_delete(set->list[code->locals[i]]);
     ls_mem_free(cx->mem, set, lists_bytes(code->fn));
+    cx->nsets--;
     set = next;
   }
   cx->pools[fn] = NULL;
 }
 
-void vm_frames_free(vm_context *cx) {
-  vm_chunk *c = cx->chunk;
-  while (c && c->prev)
-    c = c->prev;
+static void pools_free(vm_context *cx) {
+  for (unsigned fn = 0; cx->pools && fn < cx->link->module->nfns; fn++)
+    pool_free(cx, fn);
+}
+
+/* The chunk and those after it. */
+static void chunks_free(vm_context *cx, vm_chunk *c) {
   while (c) {
     vm_chunk *next = c->next;
     ls_mem_free(cx->mem, c, sizeof(vm_chunk) + c->bytes);
+    cx->nchunks--;
     c = next;
   }
+}
+
+/* With no frame left the context's chunk is the first. */
+void vm_frames_free(vm_context *cx) {
+  chunks_free(cx, cx->chunk);
   cx->chunk = NULL;
-  if (cx->pools)
-    for (unsigned fn = 0; fn < cx->link->module->nfns; fn++)
-      pool_free(cx, fn);
+  pools_free(cx);
+}
+
+void vm_frames_trim(vm_context *cx) {
+  if (cx->nsets > SETS_KEPT)
+    pools_free(cx);
+  if (cx->nchunks <= CHUNKS_KEPT)
+    return;
+  vm_chunk *last = cx->chunk;
+  for (unsigned i = 1; i < CHUNKS_KEPT; i++)
+    last = last->next;
+  chunks_free(cx, last->next);
+  last->next = NULL;
 }

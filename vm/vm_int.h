@@ -61,6 +61,7 @@ typedef struct {
   vm_code_loop *loops;
   uint8_t *locals; /* the function's local lists */
   uint32_t nlocals;
+  uint32_t charge; /* logical bytes of a frame: what a call inside another takes from the budget */
 } vm_code;
 
 /* Called by the verifier for a module found good; m->code is its result. */
@@ -135,7 +136,8 @@ struct vm_context {
   vm_watch watch;            /* or NULL */
   void *watch_user;
   vm_frame *top;
-  vm_chunk *chunk; /* the one that top is in */
+  vm_chunk *chunk;         /* the one that top is in */
+  uint32_t nchunks, nsets; /* chunks there are; sets of lists in the pools */
   uint32_t depth, depth_limit;
   int64_t memory_limit;                /* INT64_MAX: none */
   vm_lists **pools;                    /* by function */
@@ -172,8 +174,9 @@ struct vm_context {
 /* Pushes a frame with the arguments in its first registers.  VM_FINE, or a fault: depth, memory. */
 int vm_frame_enter(vm_context *cx, unsigned fn, const ls_val *args);
 void vm_frame_leave(vm_context *cx); /* pops it; its local lists end */
-/* Frees what frames used.  No frame is left. */
+/* No frame is left: frees what frames used; of that, what is more than a usual call needs. */
 void vm_frames_free(vm_context *cx);
+void vm_frames_trim(vm_context *cx);
 
 /* Execution: VM_FINE when the outermost frame has returned, else the fault's kind, with the
  * frame that faulted on top, its pc at the instruction, and work exact. */
@@ -251,6 +254,9 @@ int vm_do_builtin(vm_context *cx, vm_builtin f, const ls_val *args, ls_val *out)
 int vm_do_fail(vm_context *cx, ls_val text);
 /* args: also where the result goes.  What the host charges goes to cx->extra. */
 int vm_do_callx(vm_context *cx, unsigned number, ls_val *args);
+
+/* Writes cx->fault.message: what the instruction of the top frame had before it when it faulted. */
+void vm_fault_describe(vm_context *cx, vm_fault_kind kind);
 
 /* Profile */
 

@@ -1,7 +1,8 @@
 /* vm/vm_sem.h - what each instruction means, once.
  *
  * Interpreter, step, constant folding and compiled code call these functions or are tested
- * against them.  Those that may fault return a fault kind, or VM_FINE with the result set.
+ * against them.  Those that may fault return a fault kind and leave the result alone (it may be an
+ * operand, which the message of the fault tells), or VM_FINE with the result set.
  * Operands and results are values of registers: an int, a date (days), a bool (0 or 1) as int64,
  * a real as double.  Texts are in vm_text.h.
  */
@@ -18,15 +19,27 @@
 /* Ints */
 
 static inline int vm_sem_iadd(int64_t b, int64_t c, int64_t *a) {
-  return __builtin_add_overflow(b, c, a) ? VM_FAULT_OVERFLOW : VM_FINE;
+  int64_t sum;
+  if (__builtin_add_overflow(b, c, &sum))
+    return VM_FAULT_OVERFLOW;
+  *a = sum;
+  return VM_FINE;
 }
 
 static inline int vm_sem_isub(int64_t b, int64_t c, int64_t *a) {
-  return __builtin_sub_overflow(b, c, a) ? VM_FAULT_OVERFLOW : VM_FINE;
+  int64_t difference;
+  if (__builtin_sub_overflow(b, c, &difference))
+    return VM_FAULT_OVERFLOW;
+  *a = difference;
+  return VM_FINE;
 }
 
 static inline int vm_sem_imul(int64_t b, int64_t c, int64_t *a) {
-  return __builtin_mul_overflow(b, c, a) ? VM_FAULT_OVERFLOW : VM_FINE;
+  int64_t product;
+  if (__builtin_mul_overflow(b, c, &product))
+    return VM_FAULT_OVERFLOW;
+  *a = product;
+  return VM_FINE;
 }
 
 /* Truncates towards zero. */
@@ -169,7 +182,9 @@ static inline uint64_t vm_sem_sort_work(uint64_t count) {
   return count == 0 ? 0 : count * (uint64_t)(64 - __builtin_clzll(count));
 }
 
-#define VM_TEXT_CHARGE 16u /* memory charged for a new text, besides its bytes */
+#define VM_TEXT_CHARGE 16u  /* memory charged for a new text, besides its bytes */
+#define VM_FRAME_CHARGE 64u /* for a call inside another, besides 8 bytes a register and list */
+#define VM_LIST_CHARGE 256u /* for each local list of such a call, besides 8 bytes a column */
 
 /* A builtin whose arguments and result are no texts: VM_FINE or a fault kind. */
 int vm_sem_builtin(vm_builtin f, const ls_val *args, ls_val *out);

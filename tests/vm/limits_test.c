@@ -93,6 +93,68 @@ START_TEST(depth_limit) {
 }
 END_TEST
 
+/* A level of `down` costs its frame and 3 registers; the outermost one costs nothing. */
+START_TEST(memory_limit_of_frames) {
+  const uint64_t frame = VM_FRAME_CHARGE + 3 * 8;
+  run_open(&r, depth);
+  for (uint64_t levels = 1; levels < 1000000; levels *= 10) {
+    int64_t n = (int64_t)levels;
+    run_limit(&r, 0, levels * frame, UINT32_MAX);
+    ck_assert_int_eq(run_int(&r, "down", ARGS(INT(n))), n);
+    run_faults(&r, "down", ARGS(INT(n + 1)), VM_FAULT_MEMORY, 2, 12 * (levels + 1));
+    run_limit(&r, 0, levels * frame - 1, UINT32_MAX);
+    run_faults(&r, "down", ARGS(INT(n)), VM_FAULT_MEMORY, 2, 12 * levels);
+  }
+  run_close(&r);
+}
+END_TEST
+
+static const char lists_in_frames[] = "local mine (a: int, b: int) key (a)\n"
+                                      "fn down(n: int): int {\n"
+                                      "  regs 3 lists mine\n"
+                                      "  new mine @1:1\n"
+                                      "  ldi r1, 0\n"
+                                      "  ieq r2, r0, r1\n"
+                                      "  jf r2, more\n"
+                                      "  retv r0\n"
+                                      "more:\n"
+                                      "  iaddk r1, r0, -1\n"
+                                      "  call r1, down @2:2\n"
+                                      "  retv r1\n"
+                                      "}\n";
+
+START_TEST(memory_limit_of_local_lists) {
+  const uint64_t frame = VM_FRAME_CHARGE + 3 * 8 + 8 + VM_LIST_CHARGE + 2 * 8;
+  run_open(&r, lists_in_frames);
+  run_limit(&r, 0, 500 * frame, UINT32_MAX);
+  ck_assert_int_eq(run_int(&r, "down", ARGS(INT(500))), 0);
+  run_faults(&r, "down", ARGS(INT(501)), VM_FAULT_MEMORY, 2, UINT64_MAX);
+  run_close(&r);
+}
+END_TEST
+
+static uint64_t held(void) {
+  ls_mem_stats stats;
+  ls_mem_read_stats(r.mem, &stats);
+  return stats.live_bytes;
+}
+
+/* What deep recursion needed is not kept, whether it ended well or not. */
+START_TEST(frames_are_freed) {
+  static const char *const programs[] = {depth, lists_in_frames};
+  run_open(&r, programs[_i]);
+  run_limit(&r, 0, 0, 100000);
+  run_call(&r, "down", ARGS(INT(900)));
+  uint64_t usual = held();
+  run_call(&r, "down", ARGS(INT(99999)));
+  ck_assert_uint_lt(held(), usual + (2u << 20));
+  run_faults(&r, "down", ARGS(INT(100001)), VM_FAULT_DEPTH, 2, UINT64_MAX);
+  ck_assert_uint_lt(held(), usual + (2u << 20));
+  run_call(&r, "down", ARGS(INT(5000)));
+  run_close(&r);
+}
+END_TEST
+
 static const char memory[] = "list kept (k: int, v: int) key (k)\n"
                              "local q (k: int, v: int)\n"
                              "local s (k: int, v: int) key (k)\n"
@@ -358,6 +420,9 @@ int main(void) {
   tcase_add_test(t, work_limit);
   tcase_add_test(t, work_limit_at_calls);
   tcase_add_test(t, depth_limit);
+  tcase_add_test(t, memory_limit_of_frames);
+  tcase_add_test(t, memory_limit_of_local_lists);
+  tcase_add_loop_test(t, frames_are_freed, 0, 2);
   tcase_add_loop_test(t, memory_limit_of_lists, 0, POLICIES);
   tcase_add_test(t, memory_limit_and_layouts);
   tcase_add_loop_test(t, memory_comes_back, 0, POLICIES);
