@@ -205,10 +205,8 @@ static bool read_function(vm_asm_state *s, vm_fn_kind kind) {
 }
 
 static bool read_source(vm_asm_state *s) {
-  vm_token t = s->tok;
   size_t len;
-  return vm_asm_need_string(s, &s->m->source_name, &len) &&
-         (len == strlen(s->m->source_name) || vm_asm_fail(s, &t, "the name has a zero in it"));
+  return vm_asm_need_string(s, &s->m->source_name, &len);
 }
 
 static bool read_decl(vm_asm_state *s) {

@@ -221,7 +221,7 @@ bool vm_asm_need_string(vm_asm_state *s, const char **bytes, size_t *len) {
     n += written;
   }
   if (!vm_text_valid(out, n, NULL))
-    return vm_asm_fail(s, &t, "the text is not valid UTF-8");
+    return vm_asm_fail(s, &t, "the text is not UTF-8 without NUL");
   out[n] = 0;
   *bytes = out;
   *len = n;

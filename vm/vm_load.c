@@ -113,7 +113,7 @@ static const vm_param *get_params(reader *r, uint16_t *n) {
 static void get_source(reader *r) {
   size_t len = r->end - r->at;
   const char *bytes = (const char *)r->bytes + r->at;
-  if (memchr(bytes, 0, len) || !vm_text_valid(bytes, len, NULL)) {
+  if (!vm_text_valid(bytes, len, NULL)) {
     fail(r, r->at, "the source name is not valid text");
     return;
   }

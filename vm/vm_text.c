@@ -74,10 +74,16 @@ bool vm_text_to_date(const char *text, size_t len, int64_t *out) {
          vm_sem_date_ymd(y, m, d, out) == VM_FINE;
 }
 
-/* Bytes of the character that starts here, 0 where it is malformed. */
+/* Bytes of the character that starts here, 0 where it is malformed or NUL. */
 static size_t utf8_char(const unsigned char *s, size_t left) {
   unsigned char c = s[0];
-  size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+  size_t n = c == 0     ? 0
+             : c < 0x80 ? 1
+             : c < 0xc2 ? 0
+             : c < 0xe0 ? 2
+             : c < 0xf0 ? 3
+             : c < 0xf5 ? 4
+                        : 0;
   if (n == 0 || n > left)
     return 0;
   for (size_t i = 1; i < n; i++)
@@ -94,10 +100,16 @@ static size_t utf8_char(const unsigned char *s, size_t left) {
   return n;
 }
 
+/* Eight bytes from 0x01 to 0x7f: without high bits, subtracting 1 makes one of a 0 alone. */
+static bool ascii_eight(const char *text) {
+  uint64_t eight;
+  memcpy(&eight, text, 8);
+  return ((eight | (eight - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
+}
+
 bool vm_text_valid(const char *text, size_t len, size_t *bad) {
   for (size_t at = 0; at < len;) {
-    uint64_t eight;
-    if (len - at >= 8 && (memcpy(&eight, text + at, 8), !(eight & UINT64_C(0x8080808080808080)))) {
+    if (len - at >= 8 && ascii_eight(text + at)) {
       at += 8;
       continue;
     }

@@ -27,7 +27,8 @@ bool vm_text_to_date(const char *text, size_t len, int64_t *out);
  * too large for a real are refused, those too small become zero. */
 bool vm_text_to_real(const char *text, size_t len, double *out);
 
-/* Well-formed: no overlong forms, no surrogates, nothing past U+10FFFF.  *bad: the offset of the
+/* What every text is: UTF-8 without overlong forms, surrogates, anything past U+10FFFF, and
+ * without NUL, which ends texts elsewhere.  *bad: the offset of the
  * first wrong byte (may be NULL). */
 bool vm_text_valid(const char *text, size_t len, size_t *bad);
 /* Code points of a well-formed text. */

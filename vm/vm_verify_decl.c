@@ -51,7 +51,8 @@ static bool check_schema(vm_check *v, const ls_schema *s) {
 static bool check_lists(vm_check *v, const char **names) {
   const vm_module *m = v->m;
   if (m->nlists > UINT16_MAX || m->nstored > m->nlists)
-    return vm_check_fail(v, "%u lists, %u of them stored: too many", m->nlists, m->nstored);
+    return vm_check_fail(v, "%u lists, %u of them stored; at most %u are possible", m->nlists,
+                         m->nstored, m->nlists > UINT16_MAX ? (unsigned)UINT16_MAX : m->nlists);
   for (uint32_t i = 0; i < m->nlists; i++) {
     if (m->lists[i].stored != (i < m->nstored))
       return vm_check_fail(v, "list %u: stored lists come first", i);

@@ -168,7 +168,7 @@ static pure_status take_texts(const arrow_column *c, uint64_t at, int64_t *block
     const char *text = to > from ? (const char *)c->array->buffers[2] + from : "";
     size_t length = (size_t)(to - from);
     if (host_utf8_check(text, length) != length)
-      return bad_value(c, at + i, "not UTF-8");
+      return bad_value(c, at + i, "not UTF-8 without NUL bytes");
     ls_status status = host_fill_intern(c->fill, text, length, &block[i]);
     if (status != LS_OK) {
       host_fill_fail(c->fill);

@@ -57,17 +57,6 @@ static vm_tier_options tier_options(const pure_engine_options *o) {
   return t;
 }
 
-static pure_status read_environment(ls_policy *policy, vm_tier_options *tier, pure_error *e) {
-  const char *bad = NULL;
-  ls_policy_from_env(policy, &bad);
-  if (bad)
-    return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s is not a number", bad);
-  vm_tier_options_from_env(tier, &bad);
-  if (bad)
-    return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s cannot be that", bad);
-  return PURE_OK;
-}
-
 static pure_engine *engine_make(const pure_engine_options *o, const vm_tier_options *tier) {
   ls_mem_hooks hooks;
   if (o->memory)
@@ -99,7 +88,7 @@ pure_status pure_engine_new(const pure_engine_options *options, pure_engine **ou
   ls_policy policy = ls_policy_default;
   vm_tier_options tier = tier_options(&o);
   if (o.environment)
-    status = read_environment(&policy, &tier, error);
+    status = host_environment_read(&policy, &tier, error);
   if (status != PURE_OK)
     return status;
   pure_engine *engine = engine_make(&o, &tier);

@@ -209,7 +209,7 @@ static unsigned distance(const char *x, size_t nx, const char *y, size_t ny) {
 
 const char *host_suggest(const char *name, size_t length, const char *const *names, size_t count) {
   const char *best = NULL;
-  unsigned limit = (unsigned)(length / 3) + 1;
+  unsigned limit = (unsigned)(length / 3); /* others are not alike */
   for (size_t i = 0; i < count; i++) {
     unsigned d = distance(name, length, names[i], strlen(names[i]));
     if (d <= limit && (!best || d < limit)) {

@@ -87,7 +87,7 @@ static const char *take_text(vm_context *cx, const pure_string *s, ls_val *out) 
   if (!bytes)
     return "a host function returned a text without bytes";
   if (host_utf8_check(bytes, s->length) != s->length)
-    return "a host function returned a text that is not UTF-8";
+    return "a host function returned a text that is not UTF-8 without NUL bytes";
   return vm_context_make_text(cx, bytes, s->length, out) ? NULL : VM_HOST_MEMORY;
 }
 

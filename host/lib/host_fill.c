@@ -242,7 +242,7 @@ pure_status pure_fill_texts(pure_fill *fill, uint32_t column, const char *bytes,
         return bad_cell(fill, column, at, "no bytes", error);
       const char *text = length ? bytes + offsets[at] : "";
       if (host_utf8_check(text, length) != length)
-        return bad_cell(fill, column, at, "not UTF-8", error);
+        return bad_cell(fill, column, at, "not UTF-8 without NUL bytes", error);
       appended = host_fill_intern(fill, text, length, &block[count]);
     }
     if (appended == LS_OK)

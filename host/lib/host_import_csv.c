@@ -71,6 +71,8 @@ static bool unknown_column(pure_import *m, const char *p, const import_span *spa
   for (unsigned c = 0; c < m->schema->ncols; c++)
     names[c] = m->schema->cols[c].name;
   host_quote(span->bytes, span->length, found, sizeof found);
+  if (memchr(span->bytes, '\r', span->length))
+    return import_fail(m, p, "list %s has no column %s" IMPORT_LONE_RETURN, m->schema->name, found);
   const char *near = host_suggest(span->bytes, span->length, names, m->schema->ncols);
   if (near)
     return import_fail(m, p, "list %s has no column %s; did you mean %s?", m->schema->name, found,

@@ -121,6 +121,8 @@ static bool fail_utf8(pure_import *m, const import_field *f, const char *p,
   /* In the file's own bytes: quotes that were taken off shift the ones in scratch. */
   const char *from = span->bytes == m->scratch ? p : span->bytes;
   size_t bad = host_utf8_check(from, (size_t)(span->next - from));
+  if (from[bad] == 0)
+    return import_fail(m, p, "column %s: a NUL byte", f->name);
   return import_fail(m, p, "column %s: not UTF-8 at byte offset %llu of the file", f->name,
                      (unsigned long long)(m->offset + (uint64_t)(from + bad - m->buffer)));
 }
@@ -130,9 +132,9 @@ static bool fail_value(pure_import *m, const import_field *f, const char *p,
   char found[HOST_QUOTE_CHARS];
   if (host_utf8_check(span->bytes, span->length) != span->length)
     return fail_utf8(m, f, p, span);
-  if (memchr(span->bytes, 0, span->length))
-    return import_fail(m, p, "column %s: a NUL byte", f->name);
   host_quote(span->bytes, span->length, found, sizeof found);
+  if (memchr(span->bytes, '\r', span->length))
+    why = IMPORT_LONE_RETURN;
   if (m->guessed && m->rows == 0 && !*why)
     why = "; the first line is no header, for it has none of the list's column names";
   return import_fail(m, p, "column %s: expected %s, found %s%s", f->name, vm_type_name(f->type),
@@ -144,8 +146,6 @@ bool import_value(pure_import *m, const import_field *f, const char *p, const im
   if (f->type == LS_TEXT) {
     if (host_utf8_check(span->bytes, span->length) != span->length)
       return fail_utf8(m, f, p, span);
-    if (memchr(span->bytes, 0, span->length))
-      return import_fail(m, p, "column %s: a NUL byte", f->name);
     ls_status status = host_fill_intern(m->fill, span->bytes, span->length, cell);
     return status == LS_OK || import_fail_list(m, status);
   }

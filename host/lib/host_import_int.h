@@ -82,6 +82,8 @@ typedef struct {
 
 /* All of these return false or NULL after setting state (and error). */
 bool import_wait(pure_import *m);
+/* Said of a field with a carriage return in it. */
+#define IMPORT_LONE_RETURN "; lines end with LF or CR LF, and not with a carriage return alone"
 bool import_fail(pure_import *m, const char *at, const char *form, ...)
     __attribute__((format(printf, 3, 4)));
 bool import_fail_list(pure_import *m, ls_status status);

@@ -167,7 +167,8 @@ static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
   if (value->length && !value->as.t)
     return host_fail(e, PURE_MISUSE, "a text without bytes");
   if (host_utf8_check(value->as.t, value->length) != value->length)
-    return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: not UTF-8", i + 1,
+    return host_fail(e, PURE_BAD_ARGUMENT,
+                     "argument %u of %s `%s`, %s: not UTF-8 without NUL bytes", i + 1,
                      kind_name(fn), fn->name, p->name);
   uint32_t id = 0;
   const char *bytes = value->length ? value->as.t : "";

@@ -134,7 +134,8 @@ pure_status pure_value_parse(pure_type type, const char *bytes, size_t length, p
   char found[HOST_QUOTE_CHARS];
   host_quote(bytes, length, found, sizeof found);
   if (host_utf8_check(bytes, length) != length)
-    return host_fail(error, PURE_BAD_ARGUMENT, "expected %s, found %s, which is not UTF-8",
+    return host_fail(error, PURE_BAD_ARGUMENT,
+                     "expected %s, found %s, which is not UTF-8 without NUL bytes",
                      pure_type_name(type), found);
   if (type == PURE_TEXT) {
     *out = pure_text(bytes, length);

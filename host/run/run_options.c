@@ -100,7 +100,7 @@ static size_t common_distance(const char *x, const char *y) {
 
 const char *run_suggest(const char *word, const char *const *words) {
   const char *best = NULL;
-  size_t limit = strlen(word) / 3 + 1;
+  size_t limit = strlen(word) / 3; /* others are not alike */
   for (; *words; words++) {
     size_t d = common_distance(word, *words);
     if (d > limit || (best && d == limit))

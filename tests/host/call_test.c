@@ -75,6 +75,10 @@ START_TEST(wrong_arguments) {
   v[0] = pure_text("\xc3", 1);
   host_refused(pure_session_call(w.session, "echo_text", v, 1, &r, &e), &e, PURE_BAD_ARGUMENT,
                "UTF-8");
+  v[0] = pure_text("a\0b", 3);
+  host_refused(pure_session_call(w.session, "echo_text", v, 1, &r, &e), &e, PURE_BAD_ARGUMENT,
+               "NUL");
+  host_refused(pure_value_parse(PURE_TEXT, "a\0b", 3, &v[0], &e), &e, PURE_BAD_ARGUMENT, "NUL");
   v[0] = pure_date(-1);
   host_refused(pure_session_call(w.session, "echo_date", v, 1, &r, &e), &e, PURE_BAD_ARGUMENT,
                "calendar");

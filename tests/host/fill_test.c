@@ -135,6 +135,9 @@ START_TEST(bad_cells) {
   fill = fill_of(&w, "people");
   host_refused(pure_fill_texts(fill, 0, "a\xff", whole, 1, &e), &e, PURE_BAD_DATA, "UTF-8");
   pure_fill_release(fill);
+  fill = fill_of(&w, "people");
+  host_refused(pure_fill_texts(fill, 0, "a\0", whole, 1, &e), &e, PURE_BAD_DATA, "NUL");
+  pure_fill_release(fill);
   ck_assert_uint_eq(host_digest(w.store), empty);
   host_close(&w);
 }

@@ -72,14 +72,14 @@ START_TEST(all_constants_go_round) {
              "const f real inf\nconst g real -inf\nconst h real nan\nconst i real 0x1\n"
              "const j real 1.7976931348623157e308\nconst k date \"0001-01-01\"\n"
              "const l date \"9999-12-31\"\nconst m bool true\nconst n bool false\n"
-             "const o text \"\"\nconst p text \"\\u{0}\\u{7f}\\t\\r\\n\\\\\\\"\\u{10ffff}\"\n"
+             "const o text \"\"\nconst p text \"\\u{1}\\u{7f}\\t\\r\\n\\\\\\\"\\u{10ffff}\"\n"
              "const q real 0.1\nconst r real 123456789012345680000.0\n");
 }
 END_TEST
 
 START_TEST(texts_are_what_they_say) {
-  vm_module *m = assemble(mem, "const a text \"x\\u{e9}\\u{20ac}\\u{1f600}\\u{0}\\\\\\n\"");
-  static const char bytes[] = "x\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\0\\\n";
+  vm_module *m = assemble(mem, "const a text \"x\\u{e9}\\u{20ac}\\u{1f600}\\u{1}\\\\\\n\"");
+  static const char bytes[] = "x\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\1\\\n";
   ck_assert_uint_eq(m->consts[0].text_len, sizeof bytes - 1);
   ck_assert_mem_eq(m->consts[0].text, bytes, sizeof bytes - 1);
   vm_module_release(m);
@@ -291,9 +291,9 @@ START_TEST(wrong_text_is_refused) {
       {"const a text \"\\q\"", "are the escapes there are"},
       {"const a text \"\\u{110000}\"", "are the escapes there are"},
       {"const a text \"\\u{}\"", "are the escapes there are"},
-      {"const a text \"\\u{d800}\"", "not valid UTF-8"},
-      {"const a text \"\xff\"", "not valid UTF-8"},
-      {"source \"a\\u{0}b\"", "the name has a zero in it"},
+      {"const a text \"\\u{d800}\"", "not UTF-8 without NUL"},
+      {"const a text \"\xff\"", "not UTF-8 without NUL"},
+      {"source \"a\\u{0}b\"", "not UTF-8 without NUL"},
       {"query q() { ret }", "`ret`; `regs` was expected"},
       {"query q() { regs 4097 ret }", "4097; 0 to 4096 are possible"},
       {"query q() { regs 0 ret", "`q` has no closing `}`"},

@@ -279,7 +279,15 @@ START_TEST(utf8_is_checked) {
   ck_assert_uint_eq(first_bad("a\xf5\x80\x80\x80"), 1);
   ck_assert_uint_eq(first_bad("ab\xe2\x82"), 2); /* cut */
   ck_assert_uint_eq(first_bad("ab\xe2\x82z"), 2);
-  ck_assert(vm_text_valid("a\0b", 3, NULL));
+  for (size_t nul = 0; nul < 20; nul++) { /* in the part that is read eight at a time, and after */
+    char text[20];
+    size_t bad = SIZE_MAX;
+    memset(text, nul % 2 ? 'a' : 0x7f, sizeof text);
+    ck_assert(vm_text_valid(text, sizeof text, NULL));
+    text[nul] = 0;
+    ck_assert(!vm_text_valid(text, sizeof text, &bad));
+    ck_assert_uint_eq(bad, nul);
+  }
 }
 END_TEST
 

@@ -117,17 +117,9 @@ static ls_status build(lang_cx *cx, const char *source_name, vm_module **out) {
 
 /* ---- the compilation */
 
-/* Whether the text is one at all. */
-static bool check_text(lang_cx *cx) {
-  size_t bad = 0;
+static lang_span place_of(const lang_cx *cx, size_t offset) {
   lang_span at = {1, 1, 1};
-  if (cx->len > LANG_MAX_TEXT) {
-    lang_complain(cx, at, "the program is larger than %u bytes", LANG_MAX_TEXT);
-    return false;
-  }
-  if (vm_text_valid(cx->text, cx->len, &bad))
-    return true;
-  for (size_t i = 0; i < bad; i++) {
+  for (size_t i = 0; i < offset; i++) {
     if (cx->text[i] == '\n') {
       at.line++;
       at.column = 1;
@@ -135,7 +127,37 @@ static bool check_text(lang_cx *cx) {
       at.column++;
     }
   }
-  lang_complain(cx, at, "this is not UTF-8 (byte 0x%02x)", (uint8_t)cx->text[bad]);
+  return at;
+}
+
+/* Offset of the first carriage return that is no part of a line end; len: there is none. */
+static size_t lone_return(const char *text, size_t len) {
+  for (const char *at = text; (at = memchr(at, '\r', len - (size_t)(at - text))) != NULL; at++)
+    if (at + 1 == text + len || at[1] != '\n')
+      return (size_t)(at - text);
+  return len;
+}
+
+/* Whether the text is one at all. */
+static bool check_text(lang_cx *cx) {
+  size_t bad = 0;
+  if (cx->len == 0)
+    return true;
+  if (cx->len > LANG_MAX_TEXT) {
+    lang_complain(cx, (lang_span){1, 1, 1}, "the program is larger than %u bytes", LANG_MAX_TEXT);
+    return false;
+  }
+  if (!vm_text_valid(cx->text, cx->len, &bad)) {
+    uint8_t byte = (uint8_t)cx->text[bad];
+    lang_complain(cx, place_of(cx, bad),
+                  byte ? "this is not UTF-8 (byte 0x%02x)" : "a NUL byte (0x%02x)", byte);
+    return false;
+  }
+  bad = lone_return(cx->text, cx->len);
+  if (bad == cx->len)
+    return true;
+  lang_error *e = lang_complain(cx, place_of(cx, bad), "a line ends with a carriage return alone");
+  lang_hint(e, "lines end with LF, or with CR LF");
   return false;
 }
 

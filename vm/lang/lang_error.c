@@ -80,8 +80,11 @@ static unsigned edit_distance(const char *a, const char *b) {
   return rows[(na + 1) % 3][nb];
 }
 
-/* How far off a suggestion may be. */
-static unsigned tolerance(const char *word) { return 1 + (unsigned)strlen(word) / 4; }
+/* How far off a suggestion may be: a third, of long words less. */
+static unsigned tolerance(const char *word) {
+  unsigned n = (unsigned)strlen(word);
+  return least(n / 3, 1 + n / 4);
+}
 
 void lang_hint_word(lang_error *e, const char *word, const char *const *words, unsigned n) {
   unsigned best = tolerance(word) + 1;

@@ -158,9 +158,10 @@ static void lex_number(lang_lexer *x, lang_token *t) {
   if (s == LANG_NUMBER_FINE)
     return;
   lang_complain(x->cx, t->at, "%s",
-                s == LANG_NUMBER_BAD ? "this is not a number"
-                : real               ? "this number is too large for a real"
-                                     : "this number does not fit in an int");
+                s == LANG_NUMBER_BAD    ? "this is not a number"
+                : s == LANG_NUMBER_LONG ? "a real has at most 1000 characters"
+                : real                  ? "this number is too large for a real"
+                                        : "this number does not fit in an int");
   t->kind = TOK_BAD;
 }
 
@@ -176,26 +177,43 @@ static size_t put_utf8(char *out, uint32_t c) {
   return n;
 }
 
-/* \u{1F600}, at the u.  0 bytes: bad. */
-static size_t lex_code_point(lang_lexer *x, char *out) {
-  uint32_t c = 0;
+/* \u{1F600}, at the u: the digits are read.  0: they, or the braces, are not there. */
+static size_t code_point_digits(const lang_lexer *x, uint32_t *out) {
   size_t n = 2;
+  *out = 0;
   if (peek(x, 1) != '{')
     return 0;
-  for (; n < 9 && peek(x, n) != '}'; n++) {
+  for (; peek(x, n) != '}'; n++) {
     uint8_t d = peek(x, n);
     if (!is_digit(d) && ((d | 32) < 'a' || (d | 32) > 'f'))
       return 0;
-    c = c * 16 + (uint32_t)(is_digit(d) ? d - '0' : (d | 32) - 'a' + 10);
+    if (*out <= 0x10ffff)
+      *out = *out * 16 + (uint32_t)(is_digit(d) ? d - '0' : (d | 32) - 'a' + 10);
   }
-  if (n == 2 || peek(x, n) != '}' || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+  return n;
+}
+
+/* 0 bytes: bad, and told where it is a number of no character. */
+static size_t lex_code_point(lang_lexer *x, lang_span at, char *out) {
+  uint32_t c;
+  size_t n = code_point_digits(x, &c);
+  if (n == 0)
     return 0;
-  skip_ascii(x, n);
-  return put_utf8(out, c);
+  if (n > 2 && n <= 8 && c && c <= 0x10ffff && (c < 0xd800 || c >= 0xe000)) {
+    skip_ascii(x, n);
+    return put_utf8(out, c);
+  }
+  at.width = (uint32_t)n + 2;
+  lang_error *e = lang_complain(x->cx, at, "no such character: \\%.*s", n < 60 ? (int)n + 1 : 60,
+                                x->cx->text + x->at);
+  lang_hint(e, n == 2   ? "write its code point in hexadecimal: \\u{1F600}"
+               : c == 0 ? "texts hold no NUL"
+                        : "code points go from 1 to 10FFFF, without D800 to DFFF");
+  return 0;
 }
 
 /* What follows a backslash.  Leaves x at its last byte. */
-static size_t lex_escape(lang_lexer *x, char *out) {
+static size_t lex_escape(lang_lexer *x, lang_span at, char *out) {
   switch (peek(x, 0)) {
   case 'n':
     *out = '\n';
@@ -210,7 +228,7 @@ static size_t lex_escape(lang_lexer *x, char *out) {
     *out = '\\';
     return 1;
   case 'u':
-    return lex_code_point(x, out);
+    return lex_code_point(x, at, out);
   default:
     return 0;
   }
@@ -244,7 +262,7 @@ static void lex_text(lang_lexer *x, lang_token *t) {
       continue;
     if (peek(x, 0) == '\\') {
       skip(x);
-      n = lex_escape(x, out + len);
+      n = lex_escape(x, at, out + len);
       if (n == 0 && closed) {
         lang_error *e = lang_complain(x->cx, at, "unknown escape in a text");
         lang_hint(e, "the escapes are \\n, \\t, \\\", \\\\ and \\u{1F600}");

@@ -74,7 +74,7 @@ lang_number_status lang_read_real(const char *bytes, size_t len, double *out) {
   char plain[MAX_REAL] = {0};
   size_t n = 0;
   if (len > MAX_REAL)
-    return LANG_NUMBER_BAD;
+    return LANG_NUMBER_LONG;
   for (size_t i = 0; i < len; i++) {
     if (bytes[i] == '_' && fits_underscore(bytes, len, i, 10))
       continue;

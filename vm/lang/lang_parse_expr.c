@@ -98,16 +98,33 @@ static lang_expr *parse_literal(lang_parser *p) {
   return finish(p, e);
 }
 
+/* As 0000-00-00. */
+static bool is_date_spelling(const char *text, size_t len) {
+  for (size_t i = 0; i < len && len == 10; i++)
+    if (i == 4 || i == 7 ? text[i] != '-' : text[i] < '0' || text[i] > '9')
+      return false;
+  return len == 10;
+}
+
+static void complain_date(lang_parser *p) {
+  const lang_token *t = &p->tok;
+  if (is_date_spelling(t->text, t->text_len)) {
+    lang_error *e = lang_complain(p->cx, t->at, "no such day: %.10s", t->text);
+    lang_hint(e, "the calendar goes from 0001-01-01 to 9999-12-31");
+    return;
+  }
+  lang_error *e = lang_complain(p->cx, t->at, "this is not how a date is spelled");
+  lang_hint(e, "dates are written date \"YYYY-MM-DD\", with zeros: \"2020-01-09\"");
+}
+
 static lang_expr *parse_date(lang_parser *p, lang_span from) {
   lang_expr *e = new_expr(p, EXPR_CONST, from);
   if (!e)
     return NULL;
   e->konst = true;
   e->type = LS_DATE;
-  if (!vm_text_to_date(p->tok.text, p->tok.text_len, &e->value.i)) {
-    lang_error *error = lang_complain(p->cx, p->tok.at, "there is no such date");
-    lang_hint(error, "dates are written date \"YYYY-MM-DD\"");
-  }
+  if (!vm_text_to_date(p->tok.text, p->tok.text_len, &e->value.i))
+    complain_date(p);
   lang_advance(p);
   return finish(p, e);
 }
