@@ -7,7 +7,7 @@
 #define NUMBER "a number"
 #define SOME "a number from 1 on"
 #define FLAG "0 or 1"
-#define SEEDED "layout or deopt, or both with a comma between, then :SEED (a number from 1 on) or not"
+#define SEEDED "deopt or layout or both with a comma between, each with :SEED (from 1 on) or not"
 
 static const struct {
   const char *name, *allowed;
@@ -38,7 +38,8 @@ static pure_status refuse(const char *name, pure_error *e) {
     if (strcmp(variables[i].name, name) == 0)
       allowed = variables[i].allowed;
   host_quote(value ? value : "", value ? strlen(value) : 0, found, sizeof found);
-  return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s is %s; expected %s", name, found, allowed);
+  return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s is %s; expected %s", name, found,
+                   allowed);
 }
 
 /* Numbers for which the readers take 0, where it means nothing.  NULL: fine. */
@@ -53,33 +54,11 @@ static const char *find_zero(void) {
   return NULL;
 }
 
-/* The lists and the tiers each look for their own word, and leave the other. */
-static bool is_stress(const char *words) {
-  size_t names = words ? strcspn(words, ":") : 0;
-  while (names) {
-    size_t n = strcspn(words, ",:");
-    bool known = (n == 6 && memcmp(words, "layout", n) == 0) ||
-                 (n == 5 && memcmp(words, "deopt", n) == 0);
-    if (!known)
-      return false;
-    words += n;
-    names -= n;
-    if (names) {
-      words++;
-      if (--names == 0)
-        return false; /* a comma and nothing */
-    }
-  }
-  return true;
-}
-
 pure_status host_environment_read(ls_policy *policy, vm_tier_options *tier, pure_error *e) {
   const char *bad = NULL;
   ls_policy_from_env(policy, &bad);
   if (!bad)
     vm_tier_options_from_env(tier, &bad);
-  if (!bad && !is_stress(getenv("PURE_JIT_STRESS")))
-    bad = "PURE_JIT_STRESS";
   if (!bad)
     bad = find_zero();
   return bad ? refuse(bad, e) : PURE_OK;

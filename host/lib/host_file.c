@@ -1,8 +1,10 @@
 /* Files that are replaced as a whole.
  *
- * The new contents go to a temporary file in the same folder, which takes the old one's place
- * (fsync, rename, fsync of the folder) only when all of it is on the disk.  Devices and pipes
- * cannot be replaced; they are written in place. */
+ * The new contents go to a file without a name in the same folder, which gets one and takes the
+ * old one's place (fsync, link, rename, fsync of the folder) only when all of it is on the disk.  A
+ * process that is killed meanwhile leaves nothing behind.  File systems that know no such files
+ * (and machines without /proc, through which one is named) get a temporary file with a name.
+ * Devices and pipes cannot be replaced; they are written in place. */
 #include "host/lib/host_int.h"
 
 #include <errno.h>
@@ -12,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { NAMES = 100 };
 
 static pure_status io_fail(pure_error *e, const char *path, const char *what, int number) {
   char why[128];
@@ -43,13 +47,18 @@ static bool resolve(host_file *f, const char *path) {
   return f->path != NULL;
 }
 
-static void open_temporary(host_file *f, mode_t mode) {
+/* The i-th name beside the file's own.  false: no memory. */
+static bool name_temporary(host_file *f, unsigned i) {
   char suffix[48];
-  for (unsigned i = 0; i < 100; i++) {
-    snprintf(suffix, sizeof suffix, ".new-%ld-%u", (long)getpid(), i);
-    host_free(f->engine, f->temporary, f->temporary_bytes);
-    f->temporary = join(f->engine, f->path, suffix, &f->temporary_bytes);
-    if (!f->temporary) {
+  snprintf(suffix, sizeof suffix, ".new-%ld-%u", (long)getpid(), i);
+  host_free(f->engine, f->temporary, f->temporary_bytes);
+  f->temporary = join(f->engine, f->path, suffix, &f->temporary_bytes);
+  return f->temporary != NULL;
+}
+
+static void open_named(host_file *f, mode_t mode) {
+  for (unsigned i = 0; i < NAMES; i++) {
+    if (!name_temporary(f, i)) {
       errno = 0;
       return;
     }
@@ -57,6 +66,39 @@ static void open_temporary(host_file *f, mode_t mode) {
     if (f->fd >= 0 || errno != EEXIST)
       return;
   }
+}
+
+static bool open_unnamed(host_file *f, mode_t mode) {
+  char *slash = strrchr(f->path, '/');
+  bool inside = slash && slash != f->path;
+  if (inside)
+    *slash = 0;
+  f->fd = host_unnamed_open(inside ? f->path : slash ? "/" : ".", mode);
+  if (inside)
+    *slash = '/';
+  f->unnamed = f->fd >= 0;
+  return f->unnamed;
+}
+
+static void open_temporary(host_file *f, mode_t mode) {
+  if (!open_unnamed(f, mode))
+    open_named(f, mode);
+}
+
+/* Its own name where that is free, else one beside it.  0, or what is wrong. */
+static int link_unnamed(host_file *f) {
+  if (host_unnamed_link(f->fd, f->path))
+    return 0;
+  for (unsigned i = 0; i < NAMES && errno == EEXIST; i++) {
+    if (!name_temporary(f, i))
+      return ENOMEM;
+    if (host_unnamed_link(f->fd, f->temporary))
+      return 0;
+  }
+  int number = errno;
+  host_free(f->engine, f->temporary, f->temporary_bytes); /* the name is another's */
+  f->temporary = NULL;
+  return number;
 }
 
 pure_status host_file_open(host_file *f, pure_engine *engine, const char *path, pure_error *e) {
@@ -131,11 +173,13 @@ pure_status host_file_commit(host_file *f, pure_error *e) {
   int number = f->error;
   if (!number && !f->direct && fsync(f->fd) != 0)
     number = errno;
+  if (!number && f->unnamed)
+    number = link_unnamed(f);
   int closed = close(f->fd);
   f->fd = -1;
   if (!number && closed != 0)
     number = errno;
-  if (!number && !f->direct && rename(f->temporary, f->path) != 0)
+  if (!number && f->temporary && rename(f->temporary, f->path) != 0)
     number = errno;
   if (number) {
     pure_status status = io_fail(e, f->name, "cannot be written", number);

@@ -11,6 +11,8 @@
  *   host_import*.c   rows from CSV, TSV, edge lists
  *   host_snap*.c     snapshot files
  *   host_file.c      files replaced as a whole
+ *   host_unnamed.c   files without a name
+ *   host_environment.c  variables of the environment
  *   host_write.c     results as CSV, TSV, JSON
  *
  * Every handle is counted.  Holds go one way, so they cannot form a ring:
@@ -231,9 +233,10 @@ const ls_schema *host_fill_schema(const pure_fill *fill);
  * borrowed until the end. */
 typedef struct {
   int fd;
-  bool direct; /* a device or a pipe: written in place */
+  bool direct;  /* a device or a pipe: written in place */
+  bool unnamed; /* gets its name at the end */
   const char *name;
-  char *path, *temporary;
+  char *path, *temporary; /* temporary NULL: none, or it has no name yet */
   size_t path_bytes, temporary_bytes;
   pure_engine *engine;
   int error; /* errno of the first failure */
@@ -243,6 +246,9 @@ bool host_file_write(host_file *f, const void *bytes, size_t n);
 /* Makes it the file at path, or fails and removes it. */
 pure_status host_file_commit(host_file *f, pure_error *e);
 void host_file_abandon(host_file *f);
+/* host_unnamed.c.  -1: cannot be had here. */
+int host_unnamed_open(const char *folder, unsigned mode);
+bool host_unnamed_link(int fd, const char *path); /* false: errno says why */
 /* The whole file; *bytes from host_alloc of *capacity bytes. */
 pure_status host_file_read(pure_engine *engine, const char *path, uint8_t **bytes, size_t *length,
                            size_t *capacity, pure_error *e);

@@ -142,10 +142,10 @@ static void put_rows(writer *w, pure_result *r, uint32_t n) {
 
 static void put_objects(writer *w, pure_result *r, uint32_t n) {
   pure_column_info c;
-  const char *separator = "[\n";
+  const char *separator = "[";
   while (!w->failed && pure_result_next(r)) {
     put_text(w, separator);
-    separator = ",\n";
+    separator = ", ";
     for (uint32_t i = 0; i < n && pure_result_column_info(r, i, &c) == PURE_OK; i++) {
       pure_value v = pure_result_get(r, i);
       put_text(w, i ? ", " : "{");
@@ -155,7 +155,7 @@ static void put_objects(writer *w, pure_result *r, uint32_t n) {
     }
     put_text(w, "}");
   }
-  put_text(w, separator[0] == '[' ? "[]\n" : "\n]\n");
+  put_text(w, separator[0] == '[' ? "[]\n" : "]\n");
 }
 
 static void put_result(writer *w, pure_result *r) {

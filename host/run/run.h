@@ -57,12 +57,14 @@ typedef struct {
   const char *compile, *save;
   uint32_t repeat; /* 0: not given */
   pure_limits limits;
+  uint64_t max_memory; /* of everything; 0: unlimited */
   pure_header header;
   pure_duplicates duplicates;
   pure_jit jit;
   uint32_t dump; /* PURE_DUMP_ bits */
   const char *dump_function;
   bool jit_log;
+  pure_jit_options tiers;
 } run_options;
 
 /* Times of one call of the command line, in seconds, least first once it is over. */
@@ -87,7 +89,8 @@ typedef struct {
   pure_program *program;
   pure_store *store;
   pure_session *session;
-  char *text; /* the program's source, or NULL: it came as a module */
+  bool answered; /* something was printed */
+  char *text;    /* the program's source, or NULL: it came as a module */
   size_t text_length;
   bool stdin_used;
   double compile_seconds;
@@ -104,6 +107,10 @@ void run_print_help(void);
 /* run_jit.c */
 int run_jit_environment(run_options *o);
 pure_jit_watch run_jit_watch(const run_options *o);
+/* How the tiers are to work for what is watched; NULL: as usual. */
+const pure_jit_options *run_jit_tiers(run_options *o);
+/* Where a dump was asked for and there was nothing to print, says why. */
+void run_jit_end(const run *r);
 const char *run_suggest(const char *word, const char *const *words);
 
 /* run_main.c */
@@ -112,6 +119,7 @@ int run_usage(const char *form, ...) __attribute__((format(printf, 1, 2)));
 /* Messages name this line of the shell's input from now on; 0: it is no shell. */
 #define RUN_UNNUMBERED (~0ul)
 void run_in_shell(unsigned long line);
+void run_origin_line(void); /* prints "line 3: " in a shell that reads a pipe */
 /* Prints an error of the library; the exit status for it. */
 int run_complain(const pure_error *e);
 void *run_alloc(size_t bytes); /* zeroed; ends the program where there is no memory */
@@ -136,7 +144,8 @@ int run_call(run *r, const run_words *words, uint32_t times);
 void run_interruptible(run *r, bool on);
 
 /* run_output.c */
-int run_output(pure_result *result, run_format format);
+/* *answered: whether an answer was printed before. */
+int run_output(pure_result *result, run_format format, bool *answered);
 int run_output_end(void);
 
 /* run_stats.c */

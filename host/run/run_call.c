@@ -122,7 +122,7 @@ int run_call(run *r, const run_words *words, uint32_t times) {
   }
   t.work = pure_session_work(r->session);
   if (status == RUN_FINE)
-    status = run_output(result, r->o.format);
+    status = run_output(result, r->o.format, &r->answered);
   pure_result_release(result);
   free(values);
   if (r->o.work)

@@ -1,6 +1,7 @@
 /* Watching the compiled tiers: PURE_JIT_STATS, PURE_JIT_DUMP and --dump, on standard error. */
 #include "run.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,9 +39,13 @@ static void print_line(void *user, const char *line) {
   fprintf(stderr, "jit: %s\n", line);
 }
 
+/* From the thread that compiles. */
+static _Atomic unsigned long dumps_printed;
+
 static void print_dump(void *user, const char *region, const char *kind, const char *text,
                        size_t length) {
   (void)user;
+  atomic_fetch_add(&dumps_printed, 1);
   fprintf(stderr, "---- %s of %s\n", kind, region);
   fwrite(text, 1, length, stderr);
   fputc('\n', stderr);
@@ -53,4 +58,35 @@ pure_jit_watch run_jit_watch(const run_options *o) {
       .dump_kinds = o->dump,
       .dump_function = o->dump_function,
   };
+}
+
+const pure_jit_options *run_jit_tiers(run_options *o) {
+  if (!o->dump)
+    return NULL;
+  o->tiers = (pure_jit_options){.size = sizeof o->tiers, .threshold = 1};
+  return &o->tiers;
+}
+
+static const char *dump_reason(const run *r, const pure_jit_stats *s) {
+  if (r->o.jit == PURE_JIT_0)
+    return "with tier 0 nothing is compiled";
+  if (s->reason)
+    return s->reason;
+  if (s->refused)
+    return "what was hot was refused; PURE_JIT_STATS=1 tells why";
+  if (s->cached)
+    return "all of it came from the cache; set PURE_JIT_CACHE=off";
+  if (getenv("PURE_JIT_THRESHOLD"))
+    return "no loop or function got hot; set PURE_JIT_SYNC=1 PURE_JIT_THRESHOLD=1";
+  return "the calls ran no loop, and no function often enough";
+}
+
+void run_jit_end(const run *r) {
+  pure_jit_stats s = {.size = sizeof s};
+  if (!r->o.dump || atomic_load(&dumps_printed))
+    return;
+  pure_engine_jit_stats(r->engine, &s);
+  fprintf(stderr, "pure-run: --dump: nothing was compiled%s%s: %s\n",
+          r->o.dump_function ? " of " : "", r->o.dump_function ? r->o.dump_function : "",
+          dump_reason(r, &s));
 }

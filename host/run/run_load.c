@@ -102,6 +102,9 @@ static bool format_named(const char *name, pure_format *out) {
 }
 
 static int format_unknown(const char *path, const char *extension) {
+  const char *colon = strrchr(path, ':');
+  if (colon && !strchr(colon, '/'))
+    return run_usage("unknown format %s; there are csv, tsv, edges and adj", colon + 1);
   static const char *const packed[] = {"gz", "xz", "zst", "bz2", NULL};
   for (size_t i = 0; extension && packed[i]; i++)
     if (strcmp(extension, packed[i]) == 0)
@@ -133,8 +136,12 @@ static int no_such_list(const run *r, const char *given) {
   if (!words[0])
     return run_usage("--load %s: the program has no lists", given);
   const char *near = run_suggest(given, words);
-  return run_usage("--load: there is no list %s; %s%s?", given, near ? "did you mean " : "is it ",
-                   near ? near : words[0]);
+  if (near)
+    return run_usage("--load: there is no list %s; did you mean %s?", given, near);
+  char names[200] = "";
+  for (size_t i = 0, n = 0; words[i] && n < sizeof names; i++)
+    n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", words[i]);
+  return run_usage("--load: there is no list %s; the program has %s", given, names);
 }
 
 int run_source_read(const run *r, const char *given, run_source *out) {

@@ -26,6 +26,11 @@ static void print_origin(void) {
     fprintf(stderr, "line %lu: ", shell_line);
 }
 
+void run_origin_line(void) {
+  if (shell_line)
+    print_origin();
+}
+
 int run_usage(const char *form, ...) {
   va_list values;
   va_start(values, form);
@@ -92,6 +97,9 @@ static int open_engine(run *r) {
                                  .limits = r->o.limits,
                                  .jit = r->o.jit,
                                  .environment = true,
+                                 .jit_sync = r->o.dump != 0,
+                                 .tiers = run_jit_tiers(&r->o),
+                                 .max_memory = r->o.max_memory,
                                  .watch = &watch};
   return pure_engine_new(&options, &r->engine, &e) == PURE_OK ? RUN_FINE : run_complain(&e);
 }
@@ -184,6 +192,7 @@ static int with_store(run *r) {
     run_times_print(&r->timings[i]);
   if (r->o.stats)
     run_stats_print(r);
+  run_jit_end(r);
   return status;
 }
 
@@ -218,11 +227,6 @@ static void close_all(run *r) {
 static void leave_compiling(const run *r, int status) {
   pure_jit_stats s = {.size = sizeof s};
   pure_engine_jit_stats(r->engine, &s);
-  if (r->o.dump && s.compiled + s.refused == 0 && status == RUN_FINE)
-    fputs(
-        "pure-run: --dump: nothing was compiled; PURE_JIT_SYNC=1 and PURE_JIT_THRESHOLD=0 have all "
-        "of it compiled at once\n",
-        stderr);
   if (s.waiting == 0)
     return;
   fflush(NULL);

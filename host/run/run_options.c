@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef enum {
   OPT_LOAD,
@@ -72,14 +73,12 @@ static const char help[] =
     "  --on-duplicate error|first|last  which of the rows with one key stays (error)\n"
     "  --format table|csv|tsv|json  of answers (table on a terminal, else csv)\n"
     "  --repeat N                 call N times, tell min, median and max time\n"
-    "  --stats                    tell times, work, memory, lists and loops\n"
-    "  --work                     tell the work of each call\n"
-    "  --limit-work N, --limit-memory BYTES[K|M|G], --limit-depth N,\n"
-    "  --limit-time MS            limits of each call\n"
+    "  --stats, --work            tell times, memory, lists, loops; the work of calls\n"
+    "  --limit-work N, --limit-depth N, --limit-time MS   limits of each call\n"
+    "  --limit-memory BYTES[K|M|G]|none  likewise (four fifths of the machine's)\n"
     "  --jit auto|0|1|2|3         highest tier to compile for (PURE_JIT)\n"
     "  -i                         a shell: calls line by line; .help tells more\n"
-    "  --check                    compile only\n"
-    "  --disasm                   show the bytecode, of QUERY or of all\n"
+    "  --check, --disasm          compile only; show the bytecode, of QUERY or of all\n"
     "  --dump bytecode|ir|llvm|asm  show one form of the program\n"
     "  --compile FILE             write the compiled module\n"
     "  --version, --help, --      version; this text; end of options\n"
@@ -150,7 +149,7 @@ static int number(const char *name, const char *value, bool suffix, uint64_t mos
   bool digits = value[0] >= '0' && value[0] <= '9' && *end == 0;
   if (!digits || v == 0)
     return run_usage("%s %s: expected a number from 1 on%s", name, value,
-                     suffix ? ", which may end in K, M or G" : "");
+                     suffix ? ", which may end in K, M or G, or none" : "");
   if (errno || v > most >> shift)
     return run_usage("%s %s: too large", name, value);
   *out = (uint64_t)v << shift;
@@ -202,6 +201,20 @@ static int set_repeat(run_options *o, const char *value) {
   return status;
 }
 
+/* What a program may take unless the user says otherwise: a machine that has run out of memory is
+ * of no use to anybody.  0: unknown. */
+static uint64_t usual_memory(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 5 * 4 : 0;
+}
+
+static int set_memory(run_options *o, const char *value) {
+  if (strcmp(value, "none") != 0)
+    return number("--limit-memory", value, true, INT64_MAX, &o->limits.memory);
+  o->limits.memory = o->max_memory = 0;
+  return RUN_FINE;
+}
+
 static int number32(const char *name, const char *value, uint32_t *out) {
   uint64_t n = 0;
   int status = number(name, value, false, UINT32_MAX, &n);
@@ -237,7 +250,7 @@ static int set_option(run_options *o, option id, const char *value) {
   case OPT_LIMIT_WORK:
     return number("--limit-work", value, false, UINT64_MAX, &o->limits.work);
   case OPT_LIMIT_MEMORY:
-    return number("--limit-memory", value, true, INT64_MAX, &o->limits.memory);
+    return set_memory(o, value);
   case OPT_LIMIT_DEPTH:
     return number32("--limit-depth", value, &o->limits.depth);
   case OPT_LIMIT_TIME:
@@ -326,6 +339,7 @@ int run_options_read(run_options *o, int argc, char **argv) {
   o->loads = run_alloc(most * sizeof *o->loads);
   o->externs = run_alloc(most * sizeof *o->externs);
   o->calls = run_alloc(most * sizeof *o->calls);
+  o->limits.memory = o->max_memory = usual_memory();
   bool options = true;
   int status = read_environment(o);
   for (int i = 1; i < argc && status == RUN_FINE; i++) {

@@ -154,7 +154,16 @@ static void print_value(const pure_result *result) {
   free(s.text);
 }
 
-int run_output(pure_result *result, run_format format) {
+/* Several answers stay apart: tables end with a line of their own, JSON values are a line each. */
+static void separate(const pure_result *result, run_format format, bool *answered) {
+  if (pure_result_get_kind(result) == PURE_RESULT_NOTHING)
+    return;
+  if (*answered && (format == RUN_FORMAT_CSV || format == RUN_FORMAT_TSV))
+    putchar('\n');
+  *answered = true;
+}
+
+int run_output(pure_result *result, run_format format, bool *answered) {
   static const pure_format formats[] = {
       [RUN_FORMAT_CSV] = PURE_FORMAT_CSV,
       [RUN_FORMAT_TSV] = PURE_FORMAT_TSV,
@@ -164,6 +173,7 @@ int run_output(pure_result *result, run_format format) {
   if (format == RUN_FORMAT_AUTO)
     format = isatty(STDOUT_FILENO) ? RUN_FORMAT_TABLE : RUN_FORMAT_CSV;
   errno = 0;
+  separate(result, format, answered);
   if (format == RUN_FORMAT_TABLE) {
     if (pure_result_get_kind(result) == PURE_RESULT_ROWS)
       print_table(result);

@@ -124,6 +124,7 @@ static void show_line(const run *r, uint32_t line, uint32_t column) {
 
 void run_fault_show(const run *r, const pure_error *e) {
   const char *kind = pure_fault_name(e->fault);
+  run_origin_line();
   if (e->line)
     fprintf(stderr, "%s:%u:%u: fault: ", e->file, e->line, e->column);
   else

@@ -20,6 +20,8 @@ static const char shell_help[] = "NAME ARG...            call a query or event; 
                                  ".save FILE             write all lists to a snapshot file\n"
                                  ".format table|csv|tsv|json\n"
                                  ".time on|off           tell how long each call takes\n"
+                                 ".work on|off           tell the work of each call\n"
+                                 ".stats                 times, work, memory, lists, loops\n"
                                  ".help .quit\n";
 
 typedef struct {
@@ -116,11 +118,26 @@ static int do_format(shell *s, const char *argument) {
   return run_usage("formats are table, csv, tsv and json, not %s", argument);
 }
 
+static int set_switch(bool *is_on, const char *name, const char *argument) {
+  bool on = strcmp(argument, "on") == 0;
+  if (!on && strcmp(argument, "off") != 0)
+    return run_usage("%s is on or off, not %s", name, argument);
+  *is_on = on;
+  return RUN_FINE;
+}
+
 static int do_time(shell *s, const char *argument) {
-  s->time = strcmp(argument, "on") == 0;
-  if (s->time || strcmp(argument, "off") == 0)
-    return RUN_FINE;
-  return run_usage(".time is on or off, not %s", argument);
+  return set_switch(&s->time, ".time", argument);
+}
+
+static int do_work(shell *s, const char *argument) {
+  return set_switch(&s->r->o.work, ".work", argument);
+}
+
+static int do_stats(shell *s, const char *argument) {
+  (void)argument;
+  run_stats_print(s->r);
+  return RUN_FINE;
 }
 
 static int do_quit(shell *s, const char *argument) {
@@ -136,7 +153,8 @@ static const struct {
 } commands[] = {
     {".help", false, do_help}, {".lists", false, do_lists}, {".queries", false, do_queries},
     {".load", true, do_load},  {".save", true, do_save},    {".format", true, do_format},
-    {".time", true, do_time},  {".quit", false, do_quit},
+    {".time", true, do_time},  {".work", true, do_work},    {".stats", false, do_stats},
+    {".quit", false, do_quit},
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 

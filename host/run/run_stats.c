@@ -57,6 +57,8 @@ static void print_memory(const run *r) {
     fprintf(stderr, "  %12.3f MB  peak of the process\n", (double)usage.ru_maxrss / 1024);
   fprintf(stderr, "  %12.3f MB  peak of the engine\n", (double)memory.peak_bytes / 1048576);
   fprintf(stderr, "  %12.3f MB  held by the engine now\n", (double)memory.live_bytes / 1048576);
+  if (r->o.limits.memory)
+    fprintf(stderr, "  %12.3f MB  limit of a call\n", (double)r->o.limits.memory / 1048576);
 }
 
 void run_lists_print(run *r, FILE *out) {
@@ -107,6 +109,23 @@ static void print_loops(const run *r) {
   }
 }
 
+static void print_functions(const run *r) {
+  pure_loop_stats s = {.size = sizeof s};
+  size_t width = 8;
+  uint32_t i;
+  for (i = 0; pure_session_function_stats(r->session, i, &s) == PURE_OK; i++)
+    if (strlen(s.function) > width)
+      width = strlen(s.function);
+  if (i == 0)
+    return;
+  fprintf(stderr, "%-*s  %12s  %s\n", (int)width, "function", "calls", "tier");
+  for (i = 0; pure_session_function_stats(r->session, i, &s) == PURE_OK; i++) {
+    fprintf(stderr, "%-*s  %12llu  %s\n", (int)width, s.function, (unsigned long long)s.entries,
+            s.tier);
+    print_compiles(&s);
+  }
+}
+
 static void print_tiers(const run *r) {
   pure_jit_stats s = {.size = sizeof s};
   pure_engine_jit_stats(r->engine, &s);
@@ -139,4 +158,5 @@ void run_stats_print(run *r) {
   print_tiers(r);
   run_lists_print(r, stderr);
   print_loops(r);
+  print_functions(r);
 }

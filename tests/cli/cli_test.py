@@ -119,8 +119,8 @@ def test_end_of_options(f):
 
 def test_several_calls(f):
     same(f.out("open", 1, 100, "+", "open", 2, 0, "+", "move", 1, 2, 30, "+", "balance", 1, "+",
-               "balance", 2), "70\n30\n")
-    same(f.out("echo", "\\+", "+", "echo", "b"), "+\nb\n")
+               "balance", 2), "70\n\n30\n")
+    same(f.out("echo", "\\+", "+", "echo", "b"), "+\n\nb\n")
 
 
 def test_fault_stops_and_tells_where(f):
@@ -357,7 +357,7 @@ def test_shell_from_a_pipe(f):
     f.write("e.csv", "from,to\n1,2\n")
     done = f.run("-i", stdin='.load edges=e.csv\nsize\n\n  after 0\necho "two words"\necho a\\ b\n'
                  ".format json\nall\n.queries\n.lists\n.save s.snap\n.help\n.quit\nsize\n")
-    want(done.out.startswith("1 rows\n1\nfrom,to\n1,2\ntwo words\na b\n[\n"), done.out)
+    want(done.out.startswith("1 rows\n1\n\nfrom,to\n1,2\n\ntwo words\n\na b\n[{"), done.out)
     for part in ("query size(): int", "event move(from: int, to: int, n: int)", "edges", ".save FILE"):
         want(part in done.out, part, done.out)
     want((f.path / "s.snap").exists(), "no snapshot")
@@ -366,11 +366,83 @@ def test_shell_from_a_pipe(f):
 def test_shell_goes_on_after_errors(f):
     done = f.run("-i", stdin="sise\nsize\n.lode x\nsize 1\nbalance 1\n.format xml\necho \"x\n.load edges=no.csv\nsize\n",
                  status=2)
-    same(done.out, "0\n0\n")
+    same(done.out, "0\n\n0\n")
     for line, part in ((1, "did you mean size"), (3, "no such command"), (4, "takes 0 arguments"),
                        (6, "xml"), (7, "quote")):
         want(f"line {line}: " in done.err and part in done.err, line, part, done.err)
-    want("missing key" in done.err and "no.csv: cannot be read" in done.err, done.err)
+    want("line 5: p.pure:" in done.err and "no row with key (1) in account" in done.err, done.err)
+    want("no.csv: cannot be read" in done.err, done.err)
+
+
+def test_shell_tells_work_and_stats(f):
+    done = f.run("-i", stdin=".work on\nsize\n.work off\nsize\n.stats\n.work maybe\n", status=2)
+    same(done.err.count("work size "), 1)
+    for part in ("function", "peak of the process", "line 6: .work is on or off"):
+        want(part in done.err, part, done.err)
+
+
+def test_answers_stay_apart(f):
+    calls = ["open", 1, 70, "+", "echo", "", "+", "size", "+", "all", "+", "size"]
+    same(f.out(*calls), '""\n\n0\n\nfrom,to\n\n0\n')
+    same(f.out(*calls, "--format", "tsv"), "\n\n0\n\nfrom\tto\n\n0\n")
+    lines = f.out(*calls, "--format", "json").splitlines()
+    same([json.loads(line) for line in lines], [None, "", 0, [], 0])
+
+
+def test_functions_in_stats(f):
+    err = f.run("deep", 30, "--stats", "--jit", 0).err
+    want(re.search(r"^function +calls  tier$", err, re.M), err)
+    want(re.search(r"^deep +1  interpreter$", err, re.M), err)
+    want(re.search(r"^down +31  interpreter$", err, re.M), err)
+
+
+def test_usual_memory_limit(f):
+    megabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 5 * 4 / 1048576
+    want(f"{megabytes:.3f} MB  limit of a call" in f.run("size", "--stats").err)
+    want("16.000 MB  limit of a call" in f.run("size", "--stats", "--limit-memory", "16M").err)
+    want("limit of a call" not in f.run("size", "--stats", "--limit-memory", "none").err)
+    same(f.out("open", 1, 2, "--limit-memory", 1, "--limit-memory", "none", "+", "balance", 1), "2\n")
+
+
+def test_recursion_is_charged(f):
+    deep = ["deep", 10000000, "--limit-depth", 100000000, "--limit-memory", "1M"]
+    done = f.run(*deep, "--stats", status=1)
+    want("memory exhausted" in done.err, done.err)
+    peak = float(re.search(r"([0-9.]+) MB  peak of the engine", done.err)[1])
+    held = float(re.search(r"([0-9.]+) MB  held by the engine", done.err)[1])
+    want(peak < 4 and held < 1.5, done.err)
+
+
+def test_nothing_to_dump(f):
+    done = f.run("size", "--dump", "ir", "--jit", 0)
+    same(done.out, "0\n")
+    want("nothing was compiled: with tier 0 nothing is compiled" in done.err, done.err)
+    if "there is no libpure-llvmjit.so" in f.run("size", "--stats", environment={"PURE_JIT_THRESHOLD": "0"}).err:
+        return
+    want("---- ir of size" in f.run("size", "--dump", "ir").err)
+    done = f.run("size", "--dump", "ir", environment={"PURE_JIT_THRESHOLD": "1000000"})
+    want("nothing was compiled: no loop or function got hot" in done.err, done.err)
+
+
+def test_suggestions_are_alike(f):
+    want("did you mean balance?" in f.run("balnce", 1, status=2).err)
+    want("did you mean" not in f.run("quark", status=2).err)
+    want("there is no list x; the program has edges, things, words, account"
+         in f.run("--load", "x=e.csv", "size", status=2).err)
+
+
+def test_killed_save_leaves_nothing(f):
+    rows = "".join(f"{i},{i}\n" for i in range(200000))
+    f.write("e.csv", "from,to\n" + rows)
+    f.write("s.snap", "old")
+    before = {p.name for p in f.path.iterdir()}
+    for delay in range(12):
+        done = subprocess.Popen([PURE_RUN, "p.pure", "--load", "edges=e.csv", "--save", "s.snap"],
+                                cwd=f.path, env=ENVIRONMENT)
+        time.sleep(0.02 * delay)
+        done.kill()
+        done.wait()
+    same({p.name for p in f.path.iterdir()}, before)
 
 
 def test_calls_before_the_shell(f):

@@ -62,7 +62,7 @@ def test_dumps(folder):
     assert "---- ir of" not in run(folder, "--jit", "2", PURE_JIT_DUMP="ir:other")
     assert "---- ir of" in run(folder, "--jit", "2", PURE_JIT_DUMP="ir:total")
     said = run(folder, "--jit", "2", "--dump", "ir", PURE_JIT_THRESHOLD="1000000000")
-    assert said.startswith("pure-run: --dump: nothing was compiled; PURE_JIT_SYNC=1"), said
+    assert said.startswith("pure-run: --dump: nothing was compiled: "), said
 
 
 def test_statistics(folder):

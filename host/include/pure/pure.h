@@ -662,6 +662,11 @@ typedef struct pure_loop_stats {
  * without an error text. */
 PURE_API PURE_NODISCARD pure_status pure_session_loop_stats(pure_session *session, uint32_t loop,
                                                             pure_loop_stats *out);
+/* Likewise function number `function` of those that were called: its calls as entries, no headers,
+ * and the tier of the code that calls of it enter. */
+PURE_API PURE_NODISCARD pure_status pure_session_function_stats(pure_session *session,
+                                                                uint32_t function,
+                                                                pure_loop_stats *out);
 
 /* Results.  A result can be read until its session's next call; then it is stale and its readers
  * return PURE_STALE, false, 0 or a value of type PURE_NOTHING. */
