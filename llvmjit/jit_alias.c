@@ -87,6 +87,14 @@ void jit_alias_mark(jit_lower *j, LLVMValueRef access, ir_mem class, unsigned li
   attach(j, access, j->noalias_kind, s->others);
 }
 
+void jit_alias_mark_foreign(jit_lower *j, LLVMValueRef call) {
+  LLVMMetadataRef all[JIT_MAX_SCOPES];
+  for (uint32_t i = 0; i < j->nscopes; i++)
+    all[i] = j->scope[i].scope;
+  if (j->nscopes)
+    attach(j, call, j->noalias_kind, LLVMMDNodeInContext2(j->llvm, all, j->nscopes));
+}
+
 void jit_alias_mark_list(jit_lower *j, LLVMValueRef call, unsigned list) {
   LLVMMetadataRef away[JIT_MAX_SCOPES];
   uint32_t n = 0;

@@ -72,6 +72,7 @@ static vm_jit_status lower(compile *c) {
   j.masks = strstr(features, "+avx512bw") && strstr(features, "+avx512vl");
   if (c->q->module)
     j.fn = &c->q->module->fns[c->r->fn];
+  j.of = c->q->module;
   if (wants_lines(c))
     j.source = c->q->module->source_name;
   j.module = c->module;

@@ -10,6 +10,8 @@
  *   jit_scan.c      loops that only read
  *   jit_fit.c       sums written back to narrow cells
  *   jit_memo.c      the last answers of look-ups
+
+ *   jit_direct.c    calls of host functions
  *   jit_exit.c      leaving: registers, pc and work put in order
  *   jit_alias.c     which accesses never meet, as metadata
  *   jit_debug.c     source lines
@@ -84,8 +86,9 @@ typedef struct {
 
 typedef struct {
   const vm_jit_core *core;
-  const vm_fn *fn;    /* NULL: not known (tests) */
-  const char *source; /* file that the lines are of; NULL: none are wanted */
+  const vm_fn *fn;     /* NULL: not known (tests) */
+  const vm_module *of; /* that fn is of */
+  const char *source;  /* file that the lines are of; NULL: none are wanted */
   const ir_region *r;
   bool stress, is_quick;
   bool wide, masks; /* the machine has wide vectors; and masked loads of narrow elements */
@@ -194,6 +197,12 @@ bool jit_memo_fits(const jit_lower *j, const ir_node *find);
 LLVMValueRef jit_memo_ask(jit_lower *j, const ir_node *find, jit_memo *m, LLVMBasicBlockRef known);
 void jit_memo_keep(jit_lower *j, const jit_memo *m, LLVMValueRef row);
 
+/* jit_direct.c: a call of a host function without helpers, where its types allow it.  begin: false:
+ * not possible, nothing was built; else what is built next runs where the function is not bound,
+ * and end is where both ways meet. */
+bool jit_direct_begin(jit_lower *j, const ir_node *n, const ir_step *s, LLVMBasicBlockRef *end);
+LLVMValueRef jit_canonical(jit_lower *j, LLVMValueRef real);
+
 /* jit_exit.c */
 LLVMBasicBlockRef jit_exit_block(jit_lower *j, uint32_t exit);
 bool jit_exits_begin(jit_lower *j); /* false: no memory */
@@ -214,6 +223,8 @@ unsigned jit_debug_lines(LLVMMemoryBufferRef object, jit_line *out, unsigned mos
 bool jit_alias_init(jit_lower *j);
 /* The access (load, store or call) touches only that class. */
 void jit_alias_mark(jit_lower *j, LLVMValueRef access, ir_mem class, unsigned list, unsigned col);
+/* The call touches neither lists nor frame nor context. */
+void jit_alias_mark_foreign(jit_lower *j, LLVMValueRef call);
 /* The call touches of all lists only that one, and the frame and context. */
 void jit_alias_mark_list(jit_lower *j, LLVMValueRef call, unsigned list);
 

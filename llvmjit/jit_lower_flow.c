@@ -96,6 +96,8 @@ static void store_args(jit_lower *j, const ir_node *n, const ir_step *s) {
 
 LLVMValueRef jit_lower_STEP(jit_lower *j, const ir_node *n) {
   const ir_step *s = &j->r->steps[n->imm];
+  LLVMBasicBlockRef together;
+  bool direct = s->calls && jit_direct_begin(j, n, s, &together);
   store_args(j, n, s);
   LLVMValueRef args[3] = {j->frame, j->cx, jit_i32(j, s->pc)};
   LLVMValueRef end = jit_call(j, s->calls ? JIT_HELPER_CALL : JIT_HELPER_STEP, args, "");
@@ -106,5 +108,10 @@ LLVMValueRef jit_lower_STEP(jit_lower *j, const ir_node *n) {
   LLVMValueRef done = jit_compare(j, LLVMIntNE, end, jit_i32(j, VM_JIT_STOPPED));
   jit_branch_likely(j, done, fine, jit_exit_block(j, n->exit));
   LLVMPositionBuilderAtEnd(j->b, fine);
+  if (direct) {
+    LLVMBuildBr(j->b, together);
+    LLVMPositionBuilderAtEnd(j->b, together);
+    return LLVMConstInt(j->t.i1, 0, false);
+  }
   return jit_compare(j, LLVMIntEQ, end, jit_i32(j, VM_JIT_JUMPED));
 }

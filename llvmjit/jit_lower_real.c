@@ -71,10 +71,13 @@ static LLVMValueRef lower_extreme(jit_lower *j, const ir_node *n, bool least) {
 LLVMValueRef jit_lower_FMIN(jit_lower *j, const ir_node *n) { return lower_extreme(j, n, true); }
 LLVMValueRef jit_lower_FMAX(jit_lower *j, const ir_node *n) { return lower_extreme(j, n, false); }
 
+LLVMValueRef jit_canonical(jit_lower *j, LLVMValueRef real) {
+  LLVMValueRef nan = LLVMBuildFCmp(j->b, LLVMRealUNO, real, real, "");
+  return LLVMBuildSelect(j->b, nan, canonical_nan(j), real, "");
+}
+
 LLVMValueRef jit_lower_CANON(jit_lower *j, const ir_node *n) {
-  LLVMValueRef x = jit_arg(j, n, 0);
-  LLVMValueRef nan = LLVMBuildFCmp(j->b, LLVMRealUNO, x, x, "");
-  return LLVMBuildSelect(j->b, nan, canonical_nan(j), x, "");
+  return jit_canonical(j, jit_arg(j, n, 0));
 }
 
 LLVMValueRef jit_lower_FEQ(jit_lower *j, const ir_node *n) { return compare(j, n, LLVMRealOEQ); }

@@ -76,6 +76,18 @@ void vm_context_charge(vm_context *cx, uint64_t work);
  * the cancel flag is looked at. */
 typedef void (*vm_watch)(void *user, uint64_t work);
 void vm_context_watch(vm_context *cx, vm_watch watch, void *user); /* NULL: nobody */
+/* What compiled code calls without the way through vm_host_call: a function whose parameters are
+ * int, date, real and bool, as C has them (int64_t, double, a byte), and its result likewise, but
+ * no date.  Its first argument is `first`, which begins with a uint32_t that is 0; where the
+ * function left another there, settle makes it 0 again, charges, and says the fault or NULL. */
+typedef struct {
+  void (*function)(void); /* NULL: called by vm_host_call */
+  void *first;
+} vm_direct;
+typedef const char *(*vm_host_settle)(void *user, vm_context *cx, unsigned extern_number);
+/* table: one for each extern of the module; borrowed.  user: of vm_context_host. */
+void vm_context_direct(vm_context *cx, const vm_direct *table, vm_host_settle settle);
+bool vm_extern_is_direct(const vm_extern *x); /* by its types */
 /* Polled at loop headers and function entries; set from any thread (atomic store of != 0). */
 void vm_context_cancel_flag(vm_context *cx, const _Atomic int *flag);
 /* Overlay: intern text arguments here.  Asking for it keeps its texts through the next call's

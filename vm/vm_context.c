@@ -62,6 +62,11 @@ void vm_context_host(vm_context *cx, vm_host_call call, void *user) {
   cx->host_user = user;
 }
 
+void vm_context_direct(vm_context *cx, const vm_direct *table, vm_host_settle settle) {
+  cx->direct = table;
+  cx->settle = settle;
+}
+
 void vm_context_charge(vm_context *cx, uint64_t work) {
   cx->extra = work < VM_MOST_EXTRA - cx->extra ? cx->extra + work : VM_MOST_EXTRA;
 }

@@ -144,6 +144,8 @@ struct vm_context {
   int (*execute)(struct vm_context *); /* vm_interp; tests also run by vm_step_run */
   vm_host_call host;
   void *host_user;
+  const vm_direct *direct; /* by extern, or NULL */
+  vm_host_settle settle;
   /* Tiers (vm_tier_int.h); entries NULL: there are none. */
   struct vm_entries *entries;
   struct vm_context *next;       /* of the link's contexts */
@@ -254,6 +256,8 @@ int vm_do_builtin(vm_context *cx, vm_builtin f, const ls_val *args, ls_val *out)
 int vm_do_fail(vm_context *cx, ls_val text);
 /* args: also where the result goes.  What the host charges goes to cx->extra. */
 int vm_do_callx(vm_context *cx, unsigned number, ls_val *args);
+/* After a direct call that left something to be settled. */
+int vm_do_settle(vm_context *cx, unsigned number);
 
 /* Writes cx->fault.message: what the instruction of the top frame had before it when it faulted. */
 void vm_fault_describe(vm_context *cx, vm_fault_kind kind);

@@ -26,7 +26,7 @@
 
 #include "vm/vm.h"
 
-#define VM_JIT_VERSION 3u
+#define VM_JIT_VERSION 4u
 
 typedef struct vm_frame vm_frame;
 
@@ -46,7 +46,7 @@ typedef struct {
   /* Byte offsets. */
   uint32_t frame_pc, frame_lists, frame_regs;
   uint32_t lists_list; /* first list pointer, in what frame_lists points to */
-  uint32_t context_work, context_work_limit, context_poll_at, context_consts;
+  uint32_t context_work, context_work_limit, context_poll_at, context_consts, context_direct;
 #define HELPER(id, name, result, parameters, r, p, meaning) result(*name) parameters;
 #include "vm/vm_jit_helpers.def"
 #undef HELPER

@@ -45,6 +45,13 @@ static int core_call(vm_frame *f, vm_context *cx, uint32_t pc) {
   return VM_JIT_FELL;
 }
 
+static int core_settle(vm_frame *f, vm_context *cx, uint32_t pc) {
+  f->pc = pc;
+  cx->raised = vm_do_settle(cx, f->code->fn->code[pc].b);
+  cx->work += cx->extra;
+  return cx->raised == VM_FINE ? VM_JIT_FELL : VM_JIT_STOPPED;
+}
+
 static int core_poll(vm_context *cx, uint64_t work) { return vm_tier_poll(cx, work); }
 
 static bool is_keyed_by_int(const ls_list *l) {
@@ -87,6 +94,7 @@ void vm_jit_core_fill(vm_jit_core *core) {
       .context_work_limit = offsetof(vm_context, work_limit),
       .context_poll_at = offsetof(vm_context, poll_at),
       .context_consts = offsetof(vm_context, consts),
+      .context_direct = offsetof(vm_context, direct),
 #define HELPER(id, name, result, parameters, r, p, meaning) .name = core_##name,
 #include "vm/vm_jit_helpers.def"
 #undef HELPER

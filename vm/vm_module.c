@@ -102,6 +102,14 @@ void vm_module_release(vm_module *m) {
   ls_mem_free(m->mem, m, sizeof *m);
 }
 
+bool vm_extern_is_direct(const vm_extern *x) {
+  bool direct =
+      x->result != VM_RESULT_SCALAR || (x->result_type != LS_TEXT && x->result_type != LS_DATE);
+  for (unsigned i = 0; i < x->nparams; i++)
+    direct = direct && x->params[i].type != LS_TEXT;
+  return direct;
+}
+
 int vm_module_find(const vm_module *m, const char *name, bool any_kind) {
   for (uint32_t f = 0; f < m->nfns; f++)
     if ((any_kind || m->fns[f].kind != VM_FN) && strcmp(m->fns[f].name, name) == 0)

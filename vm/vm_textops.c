@@ -202,6 +202,19 @@ bool vm_context_make_text(vm_context *cx, const char *bytes, size_t len, ls_val 
   return len <= TEXT_LONGEST && text_make(cx, bytes, len, out) == VM_FINE;
 }
 
+static int host_fault(vm_context *cx, const char *wrong) {
+  if (wrong[0] == 0)
+    return VM_FAULT_MEMORY;
+  fault_say(cx, wrong, strlen(wrong));
+  return VM_FAULT_HOST;
+}
+
+int vm_do_settle(vm_context *cx, unsigned number) {
+  cx->extra = 0;
+  const char *wrong = cx->settle(cx->host_user, cx, number);
+  return wrong ? host_fault(cx, wrong) : VM_FINE;
+}
+
 int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
   const vm_extern *x = &cx->link->module->externs[number];
   ls_val result = {0};
@@ -215,12 +228,8 @@ int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
     if (wrong == NULL && x->result == VM_RESULT_SCALAR)
       wrong = host_value(cx, x->result_type, &result);
   }
-  if (wrong && wrong[0] == 0)
-    return VM_FAULT_MEMORY;
-  if (wrong) {
-    fault_say(cx, wrong, strlen(wrong));
-    return VM_FAULT_HOST;
-  }
+  if (wrong)
+    return host_fault(cx, wrong);
   if (x->result == VM_RESULT_SCALAR)
     args[0] = result;
   return VM_FINE;

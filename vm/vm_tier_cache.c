@@ -82,9 +82,10 @@ static void feed_plugin(XXH3_state_t *h, const char *path) {
 /* What is the same for all of a tier's keys. */
 static void hash_place(vm_tier *t, XXH3_state_t *h) {
   const vm_jit_core *c = &t->core;
-  const uint32_t offsets[] = {
-      VM_JIT_ABI,    VM_COST_VERSION, c->frame_pc,           c->frame_lists,     c->frame_regs,
-      c->lists_list, c->context_work, c->context_work_limit, c->context_poll_at, c->context_consts};
+  const uint32_t offsets[] = {VM_JIT_ABI,        VM_COST_VERSION,       c->frame_pc,
+                              c->frame_lists,    c->frame_regs,         c->lists_list,
+                              c->context_work,   c->context_work_limit, c->context_poll_at,
+                              c->context_consts, c->context_direct};
   XXH3_128bits_reset(h);
   feed(h, offsets, sizeof offsets);
   feed_processor(h);

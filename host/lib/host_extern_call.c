@@ -111,15 +111,29 @@ static const char *take(vm_context *cx, const vm_extern *declared, const returne
   return NULL;
 }
 
-const char *host_extern_call(void *user, vm_context *cx, unsigned number, const ls_val *args,
-                             ls_val *result) {
+/* What the function left to be done. */
+static const char *settle(pure_call *call, vm_context *cx) {
+  bool failed = call->failed;
+  vm_context_charge(cx, call->work);
+  call->note = 0;
+  call->failed = false;
+  call->work = 0;
+  return failed ? call->message : NULL;
+}
+
+static size_t extern_count(const pure_session *session) {
+  return session->store->program->module->nexterns;
+}
+
+static const char *host_extern_call(void *user, vm_context *cx, unsigned number, const ls_val *args,
+                                    ls_val *result) {
   pure_session *session = user;
   const pure_program *program = session->store->program;
   const vm_extern *declared = &program->module->externs[number];
   host_extern *x = program->externs ? &program->externs[number] : NULL;
   if (!x || !x->function)
     return "no host function is bound to it";
-  pure_call call = {.cx = cx, .user = x->user, .message = session->said};
+  pure_call call = {.user = x->user, .message = session->said};
   pure_call *first = &call;
   arguments a;
   returned r;
@@ -127,7 +141,43 @@ const char *host_extern_call(void *user, vm_context *cx, unsigned number, const 
   a.at[0] = &first;
   convert(&a, cx, declared, args);
   ffi_call(&x->cif, x->function, &r, a.at);
-  return call.failed ? call.message : take(cx, declared, &r, result);
+  const char *wrong = call.note ? settle(&call, cx) : NULL;
+  return wrong ? wrong : take(cx, declared, &r, result);
+}
+
+/* Of a function that compiled code has called. */
+static const char *settle_direct(void *user, vm_context *cx, unsigned number) {
+  pure_session *session = user;
+  pure_call *calls = (pure_call *)(void *)(session->direct + extern_count(session));
+  return settle(&calls[number], cx);
+}
+
+static size_t direct_bytes(const pure_session *session) {
+  return extern_count(session) * (sizeof(vm_direct) + sizeof(pure_call));
+}
+
+bool host_externs_join(pure_session *session) {
+  const pure_program *program = session->store->program;
+  size_t n = extern_count(session);
+  vm_context_host(session->cx, host_extern_call, session);
+  if (n == 0 || !program->externs)
+    return true;
+  session->direct = host_alloc(program->engine, direct_bytes(session));
+  if (!session->direct)
+    return false;
+  pure_call *calls = (pure_call *)(void *)(session->direct + n);
+  for (size_t i = 0; i < n; i++) {
+    calls[i] = (pure_call){.user = program->externs[i].user, .message = session->said};
+    if (vm_extern_is_direct(&program->module->externs[i]))
+      session->direct[i] = (vm_direct){program->externs[i].function, &calls[i]};
+  }
+  vm_context_direct(session->cx, session->direct, settle_direct);
+  return true;
+}
+
+void host_externs_leave(pure_session *session) {
+  if (session->direct)
+    host_free(session->store->program->engine, session->direct, direct_bytes(session));
 }
 
 void *pure_call_user(const pure_call *call) { return call ? call->user : NULL; }
@@ -146,9 +196,12 @@ void pure_call_fault(pure_call *call, const char *message) {
   if (good == 0)
     memcpy(call->message, "?", 2);
   call->failed = true;
+  call->note = 1;
 }
 
 void pure_call_charge(pure_call *call, uint64_t work) {
-  if (call)
-    vm_context_charge(call->cx, work);
+  if (!call)
+    return;
+  call->work = work < UINT64_MAX - call->work ? call->work + work : UINT64_MAX;
+  call->note = 1;
 }

@@ -37,11 +37,13 @@ struct host_library {
   void *handle;
 };
 
-/* The call as the function sees it. */
+/* The call as the function sees it.  note is first, and not 0 where there is something to settle:
+ * a fault, work to charge. */
 struct pure_call {
-  vm_context *cx;
-  void *user;
+  uint32_t note;
   bool failed;
+  void *user;
+  uint64_t work;
   char *message; /* of HOST_CALL_CHARS */
 };
 

@@ -112,6 +112,7 @@ struct pure_session {
   pure_result *live; /* the last call's, not held; NULL once stale or released */
   pure_limits limits;
   host_watch watch;
+  vm_direct *direct;          /* and a pure_call for each behind it; or NULL */
   char said[HOST_CALL_CHARS]; /* by a host function that failed */
 };
 
@@ -208,8 +209,9 @@ void host_result_expire(pure_result *result);
 /* host_extern.c, host_extern_call.c.  seal: no more bindings; false: one is being made. */
 bool host_externs_seal(pure_program *program);
 void host_externs_free(pure_program *program);
-const char *host_extern_call(void *session, vm_context *cx, unsigned number, const ls_val *args,
-                             ls_val *result);
+/* The session's context calls the functions that are bound.  False: no memory. */
+bool host_externs_join(pure_session *session);
+void host_externs_leave(pure_session *session);
 
 /* host_watch.c.  A call of the session begins; its context is told to look, where need be. */
 void host_watch_begin(pure_session *session);

@@ -38,11 +38,16 @@ static pure_status session_make(pure_store *store, pure_snapshot *snapshot, pure
     host_free(engine, session, sizeof *session);
     return host_no_memory(error);
   }
-  session->store = host_hold(store);
+  session->store = store;
+  if (!host_externs_join(session)) {
+    vm_context_delete(session->cx);
+    host_free(engine, session, sizeof *session);
+    return host_no_memory(error);
+  }
+  host_hold(store);
   session->snapshot = snapshot ? host_hold(snapshot) : NULL;
   set_limits(session, &engine->limits);
   vm_context_cancel_flag(session->cx, &session->cancel);
-  vm_context_host(session->cx, host_extern_call, session);
   *out = session;
   return PURE_OK;
 }
@@ -73,6 +78,7 @@ void host_session_drop(pure_session *session) {
   pure_store *store = session->store;
   pure_snapshot *snapshot = session->snapshot;
   vm_context_delete(session->cx);
+  host_externs_leave(session);
   host_bury(store->program->engine, session);
   host_snapshot_drop(snapshot);
   host_store_drop(store);

@@ -320,6 +320,140 @@ START_TEST(same_on_every_tier) {
 }
 END_TEST
 
+/* Loops over calls of every kind that compiled code makes by itself, with faults and charges. */
+static const char loops[] =
+    "pure extern fn mix(a: int, x: real, b: bool, d: date, y: real): real\n"
+    "pure extern fn odd(a: int): bool\n"
+    "pure extern fn worth(a: int): int\n"
+    "pure extern fn nan(x: real): real\n"
+    "extern fn hear(a: int)\n"
+    "pure extern fn unbound(a: int): int\n"
+    "query mixed(n: int): real {\n"
+    "  var s = 0.0\n"
+    "  for i in 1..n { s += mix(i, s, odd(i), date \"2000-01-01\" + i, 0.5) }\n"
+    "  return s\n"
+    "}\n"
+    "query paid(n: int): int {\n"
+    "  var s = 0\n"
+    "  for i in 1..n { s += worth(i) }\n"
+    "  return s\n"
+    "}\n"
+    "query nans(n: int): text {\n"
+    "  var s = 0.0\n"
+    "  for i in 1..n { s = nan(s) }\n"
+    "  return text(s)\n"
+    "}\n"
+    "query late(n: int): int {\n"
+    "  var s = 0\n"
+    "  for i in 1..n { if i = n { s += unbound(i) } }\n"
+    "  return s\n"
+    "}\n"
+    "event heard(n: int) { for i in 1..n { hear(i) } }\n";
+
+static double f_mix(pure_call *call, int64_t a, double x, bool b, int64_t d, double y) {
+  (void)call;
+  return (b ? 1 : -1) * (double)a + x / 1024 + (double)(d % 7) + y;
+}
+
+static bool f_odd(pure_call *call, int64_t a) {
+  (void)call;
+  return a % 2 != 0;
+}
+
+static int64_t f_worth(pure_call *call, int64_t a) {
+  if (a % 100 == 0)
+    pure_call_charge(call, (uint64_t)a);
+  if (a == 2500)
+    pure_call_fault(call, "2500 is too much");
+  return a;
+}
+
+static double f_nan(pure_call *call, double x) {
+  uint64_t bits = UINT64_C(0xfff8000000000123);
+  double nan;
+  (void)call, (void)x;
+  memcpy(&nan, &bits, sizeof nan);
+  return nan;
+}
+
+static void f_hear(pure_call *call, int64_t a) { *(int64_t *)pure_call_user(call) += a; }
+
+typedef struct {
+  double mixed;
+  int64_t paid, heard;
+  uint64_t work[6];
+  uint32_t place;
+} outcome;
+
+static void open_loops(host_world *w, pure_jit jit, outcome *o) {
+  pure_error e = {0};
+  pure_jit_options tiers = {.size = sizeof tiers, .threshold = 1};
+  pure_engine_options options = {
+      .size = sizeof options, .jit = jit, .jit_sync = true, .tiers = &tiers};
+  const pure_binding b[] = {
+      {"pure mix(int, real, bool, date, real): real", FN(f_mix), NULL},
+      {"pure odd(int): bool", FN(f_odd), NULL},
+      {"pure worth(int): int", FN(f_worth), NULL},
+      {"pure nan(real): real", FN(f_nan), NULL},
+      {"hear(int)", FN(f_hear), &o->heard},
+  };
+  host_fine(pure_engine_new(&options, &w->engine, &e), &e);
+  host_fine(pure_program_compile(w->engine, "l", loops, strlen(loops), NULL, NULL, &w->program, &e),
+            &e);
+  host_fine(pure_bind(w->program, b, 5, &e), &e);
+  host_fine(pure_store_new(w->program, &w->store, &e), &e);
+  host_fine(pure_session_new(w->store, &w->session, &e), &e);
+}
+
+static void run_loops(pure_jit jit, outcome *o) {
+  host_world w = {0};
+  pure_error e = {0};
+  pure_result *r;
+  pure_value n = pure_int(2000);
+  memset(o, 0, sizeof *o);
+  open_loops(&w, jit, o);
+  host_fine(pure_session_call(w.session, "mixed", &n, 1, &r, &e), &e);
+  o->mixed = pure_result_value(r).as.r;
+  o->work[0] = pure_session_work(w.session);
+  pure_result_release(r);
+  o->paid = host_call(&w, "paid", "2000", NULL);
+  o->work[1] = pure_session_work(w.session);
+  n = pure_int(5000);
+  host_refused(pure_session_call(w.session, "paid", &n, 1, NULL, &e), &e, PURE_FAULT,
+               "2500 is too much");
+  ck_assert_int_eq(e.fault, PURE_FAULT_HOST);
+  o->place = e.line * 100 + e.column;
+  o->work[2] = pure_session_work(w.session);
+  host_fine(pure_session_call(w.session, "nans", &n, 1, &r, &e), &e);
+  ck_assert_int_eq(memcmp(pure_result_value(r).as.t, "nan", 3), 0);
+  o->work[3] = pure_session_work(w.session);
+  pure_result_release(r);
+  host_refused(pure_session_call(w.session, "late", &n, 1, NULL, &e), &e, PURE_FAULT, "no host");
+  o->work[4] = pure_session_work(w.session);
+  host_fine(pure_session_call(w.session, "heard", &n, 1, NULL, &e), &e);
+  o->work[5] = pure_session_work(w.session);
+  host_close(&w);
+}
+
+START_TEST(called_from_compiled_code) {
+  outcome want, got;
+  run_loops(PURE_JIT_0, &want);
+  ck_assert_int_eq(want.paid, 2000 * 2001 / 2);
+  ck_assert_int_eq(want.heard, 5000 * 5001 / 2);
+  for (pure_jit jit = PURE_JIT_AUTO; jit <= PURE_JIT_3; jit++) {
+    run_loops(jit, &got);
+    ck_assert_double_eq(got.mixed, want.mixed);
+    ck_assert_int_eq(got.paid, want.paid);
+    ck_assert_int_eq(got.heard, want.heard);
+    ck_assert_uint_eq(got.place, want.place);
+    for (int i = 0; i < 6; i++)
+      ck_assert_msg(got.work[i] == want.work[i], "level %d, call %d: work %llu, not %llu",
+                    (int)jit - 1, i, (unsigned long long)got.work[i],
+                    (unsigned long long)want.work[i]);
+  }
+}
+END_TEST
+
 static void refused(pure_program *p, const char *declaration, pure_status status,
                     const char *part) {
   pure_error e = {0};
@@ -429,6 +563,7 @@ int main(void) {
                                 faults,
                                 metered,
                                 same_on_every_tier,
+                                called_from_compiled_code,
                                 what_is_refused,
                                 pure_ones_on_many_threads};
   return HOST_RUN("extern", tests);

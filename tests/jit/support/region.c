@@ -43,6 +43,12 @@ static int bench_text_same(vm_context *cx, uint64_t x, uint64_t y) {
   return ls_texts_equal(cx->texts, (uint32_t)x, (uint32_t)y);
 }
 
+/* No function of the host is there to be called directly. */
+static int bench_settle(vm_frame *f, vm_context *cx, uint32_t pc) {
+  (void)f, (void)cx, (void)pc;
+  return VM_JIT_STOPPED;
+}
+
 static int bench_stress(vm_context *cx) { return cx->polls++ % 3 == 0; }
 
 void bench_open(bench *b) {
@@ -57,6 +63,7 @@ void bench_open(bench *b) {
       .context_work_limit = offsetof(struct vm_context, work_limit),
       .context_poll_at = offsetof(struct vm_context, poll_at),
       .context_consts = offsetof(struct vm_context, consts),
+      .context_direct = offsetof(struct vm_context, direct),
 #define HELPER(id, name, result, parameters, r, p, meaning) .name = bench_##name,
 #include "vm/vm_jit_helpers.def"
 #undef HELPER

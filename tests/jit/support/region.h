@@ -26,6 +26,7 @@ struct vm_context {
   uint64_t before;
   uint64_t work, work_limit, poll_at;
   const ls_val *consts;
+  const void *direct; /* functions of the host: none */
   ls_texts *texts;
   /* What the helpers saw, and what they shall say. */
   unsigned steps, calls, polls;
