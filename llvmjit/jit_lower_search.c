@@ -8,6 +8,7 @@ typedef struct {
   LLVMBasicBlockRef from[6];
   LLVMValueRef value[6];
   unsigned n;
+  const jit_memo *memo; /* of what is looked up, or NULL */
 } incoming;
 
 static void add_incoming(incoming *in, LLVMBasicBlockRef from, LLVMValueRef value) {
@@ -198,8 +199,14 @@ static void probe(jit_lower *j, const ir_node *n, LLVMValueRef table, LLVMBasicB
   LLVMPositionBuilderAtEnd(j->b, look);
   LLVMValueRef row =
       LLVMBuildZExt(j->b, LLVMBuildSub(j->b, entry, jit_i32(j, 1), ""), j->t.i64, "");
-  add_incoming(in, look, row);
-  jit_branch_likely(j, same_key(j, n, row), done, next);
+  LLVMBasicBlockRef hit = in->memo ? jit_block(j, "") : done;
+  add_incoming(in, in->memo ? hit : look, row);
+  jit_branch_likely(j, same_key(j, n, row), hit, next);
+  if (in->memo) {
+    LLVMPositionBuilderAtEnd(j->b, hit);
+    jit_memo_keep(j, in->memo, row);
+    LLVMBuildBr(j->b, done);
+  }
   LLVMPositionBuilderAtEnd(j->b, next);
   LLVMValueRef more = LLVMBuildAdd(j->b, slot, jit_i64(j, 1), "");
   LLVMBuildBr(j->b, loop);
@@ -211,6 +218,12 @@ static LLVMValueRef find_in_hash(jit_lower *j, const ir_node *n) {
   LLVMBasicBlockRef slow = jit_block(j, "find"), hash = jit_block(j, ""), full = jit_block(j, ""),
                     done = jit_block(j, "");
   incoming in = {.n = 0};
+  jit_memo memo;
+  if (jit_memo_fits(j, n)) {
+    LLVMValueRef known = jit_memo_ask(j, n, &memo, done);
+    add_incoming(&in, memo.asked, known);
+    in.memo = &memo;
+  }
   LLVMValueRef shape = load_hdr(j, n, j->t.i64, offsetof(ls_list, shape));
   LLVMValueRef expected = jit_i64(j, j->r->lists[n->list].facts.shape);
   jit_branch_likely(j, jit_compare(j, LLVMIntEQ, shape, expected), hash, slow);
