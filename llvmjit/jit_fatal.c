@@ -5,27 +5,57 @@
  * code that there is goes on working.  An error on a thread that compiles nothing of ours is not
  * ours: the handler returns.  LLVM's own lack of memory cannot be caught through its C API.
  *
- * The handler gets no word of whose it is, so the thread itself has to know what it is at.
+ * The handler gets no word of whose it is, so the parts under way are in one list of the process,
+ * by thread.  (A variable of each thread would do, but leak checkers trip over those of plug-ins.)
  */
 #include <llvm-c/ErrorHandling.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 
 #include "llvmjit/jit_int.h"
 
 typedef struct guard {
-  struct guard *outer;
+  struct guard *next;
+  pthread_t thread;
   jmp_buf back;
   char *why;
 } guard;
 
-static _Thread_local guard *inside;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static guard *under_way; /* the newest first */
+
+static void enter(guard *g) {
+  pthread_mutex_lock(&lock);
+  g->next = under_way;
+  under_way = g;
+  pthread_mutex_unlock(&lock);
+}
+
+static void leave(const guard *g) {
+  pthread_mutex_lock(&lock);
+  guard **at = &under_way;
+  while (*at != g)
+    at = &(*at)->next;
+  *at = g->next;
+  pthread_mutex_unlock(&lock);
+}
+
+static guard *of_this_thread(void) {
+  pthread_mutex_lock(&lock);
+  guard *g = under_way;
+  while (g && !pthread_equal(g->thread, pthread_self()))
+    g = g->next;
+  pthread_mutex_unlock(&lock);
+  return g;
+}
 
 static void hear_fatal(const char *reason) {
-  if (inside == NULL)
+  guard *g = of_this_thread();
+  if (g == NULL)
     return;
-  snprintf(inside->why, VM_JIT_WHY, "LLVM gave up: %s", reason);
-  longjmp(inside->back, 1);
+  snprintf(g->why, VM_JIT_WHY, "LLVM gave up: %s", reason);
+  longjmp(g->back, 1);
 }
 
 void jit_fatal_begin(void) {
@@ -34,13 +64,12 @@ void jit_fatal_begin(void) {
 }
 
 bool jit_guarded(void (*part)(void *user), void *user, char *why) {
-  guard g = {.outer = inside, .why = why};
-  if (setjmp(g.back) != 0) {
-    inside = inside->outer;
-    return false;
+  guard g = {.thread = pthread_self(), .why = why};
+  bool fine = setjmp(g.back) == 0;
+  if (fine) {
+    enter(&g);
+    part(user);
   }
-  inside = &g;
-  part(user);
-  inside = g.outer;
-  return true;
+  leave(&g);
+  return fine;
 }
