@@ -6,7 +6,7 @@
  * ours: the handler returns.  LLVM's own lack of memory cannot be caught through its C API.
  *
  * The handler gets no word of whose it is, so the parts under way are in one list of the process,
- * by thread.  (A variable of each thread would do, but leak checkers trip over those of plug-ins.)
+ * by thread.
  */
 #include <llvm-c/ErrorHandling.h>
 #include <pthread.h>
