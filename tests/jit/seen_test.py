@@ -55,7 +55,7 @@ def run(folder, *options, before=None, **environment):
 
 
 def test_dumps(folder):
-    said = run(folder, "--jit", "2", "--dump", "ir", "--dump", "llvm", "--dump", "asm")
+    said = run(folder, "--jit", "2", "--dump", "ir", "--dump", "llvm", "--dump", "asm", PURE_JIT_THRESHOLD="300000")
     assert "---- ir of total:3" in said and "region total fn 0" in said
     assert "---- llvm of total:3" in said and "define i32" in said
     assert "---- asm of total:3" in said and "total:3" in said
