@@ -22,7 +22,8 @@ vm_module *vm_link_module(vm_link *k);
 
 typedef struct {
   uint64_t work;   /* units; 0: unlimited */
-  uint64_t memory; /* logical bytes of local lists, growth of stored ones, texts; 0: unlimited */
+  uint64_t memory; /* logical bytes: local lists, growth of stored ones, texts, inner frames; 0:
+                      unlimited */
   uint32_t depth;  /* calls inside one another; 0: VM_DEFAULT_DEPTH */
 } vm_limits;
 #define VM_DEFAULT_DEPTH 1000

@@ -26,9 +26,11 @@ run() {
 shorten() { awk -v n="$1" 'NR <= n { print } END { if (NR > n) print "... " NR - n " more lines" }'; }
 
 step "The package graph of this machine"
-packages=$(apt-cache dumpavail 2>/dev/null | grep -c '^Package:' || true)
-if [ "${packages:-0}" -ge 10000 ]; then
-  apt-cache dumpavail | awk -f "$here/needs.awk" >"$needs"
+available=$work/available
+apt-cache dumpavail >"$available" 2>/dev/null || : >"$available"
+packages=$(grep -c '^Package:' "$available" || true)
+if [ "$packages" -ge 10000 ]; then
+  awk -f "$here/needs.awk" "$available" >"$needs"
   package=${1:-gnome}
   grep -q "^$package	" "$needs" || package=$(awk 'NR == 2 { print $1 }' "$needs")
 else

@@ -190,8 +190,9 @@ typedef struct pure_memory_hooks {
 
 /* Of one call; 0: the default.  Exhausting one is a fault, the same on every machine. */
 typedef struct pure_limits {
-  uint64_t work;         /* units; default unlimited */
-  uint64_t memory;       /* logical bytes of lists and texts made; default unlimited */
+  uint64_t work; /* units; default unlimited */
+  uint64_t
+      memory; /* logical bytes of lists, texts and calls inside one another; default unlimited */
   uint32_t depth;        /* calls inside one another; default 1000 */
   uint32_t milliseconds; /* of time; default unlimited.  This one alone falls anywhere: the fault is
                             PURE_FAULT_CANCELLED, some milliseconds late */

@@ -1,0 +1,3 @@
+--load people=people.csv --load knows=knows.csv --format table friends Ann
+--load people=people.csv --load knows=knows.csv meet 2 3 2024-02-29 + friends Bob + friends Cid
+--load people=people.csv --load knows=knows.csv meet 2 9 2024-02-29 + friends Bob
