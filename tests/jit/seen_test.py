@@ -55,6 +55,8 @@ def run(folder, *options, before=None, **environment):
 
 
 def test_dumps(folder):
+    said = run(folder, "--jit", "2", "--dump", "ir")  # at once, the whole of it
+    assert "---- ir of total:2" in said and "region total fn 0 pc 0" in said, said
     said = run(folder, "--jit", "2", "--dump", "ir", "--dump", "llvm", "--dump", "asm", PURE_JIT_THRESHOLD="300000")
     assert "---- ir of total:3" in said and "region total fn 0" in said
     assert "---- llvm of total:3" in said and "define i32" in said
