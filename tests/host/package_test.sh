@@ -23,7 +23,7 @@ if [ -e "$jit" ]; then
   packages+=("$jit")
 fi
 for package in "${packages[@]}"; do
-  if dpkg-deb -c "$package" | grep -qE ' \./(usr/local|home|tmp|root)'; then
+  if dpkg-deb -c "$package" | grep -E ' \./(usr/local|home|tmp|root)' >/dev/null; then
     fail "$package has files in odd places"
   fi
 done
@@ -52,7 +52,7 @@ answer=$("$run" "$SRC/host/examples/bank.pure" --load "accounts=$SRC/host/exampl
 if [ -e "$jit" ]; then
   PURE_JIT_SYNC=1 PURE_JIT_THRESHOLD=1 "$run" --stats "$SRC/host/examples/bank.pure" \
     --load "accounts=$SRC/host/examples/bank.csv" per_branch 2>&1 |
-    grep -q "LLVM .* [1-9][0-9]* compiled" || fail "the plug-in is not found"
+    grep "LLVM .* [1-9][0-9]* compiled" >/dev/null || fail "the plug-in is not found"
 fi
 
 if [ "$(id -u)" -eq 0 ]; then
