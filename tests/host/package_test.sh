@@ -50,7 +50,7 @@ answer=$("$run" "$SRC/host/examples/bank.pure" --load "accounts=$SRC/host/exampl
   per_branch | wc -l)
 [ "$answer" -gt 1 ] || fail "pure-run answers $answer lines"
 if [ -e "$jit" ]; then
-  PURE_JIT_SYNC=1 PURE_JIT_THRESHOLD=1 "$run" --stats "$SRC/host/examples/bank.pure" \
+  PURE_JIT_CACHE=off PURE_JIT_SYNC=1 PURE_JIT_THRESHOLD=1 "$run" --stats "$SRC/host/examples/bank.pure" \
     --load "accounts=$SRC/host/examples/bank.csv" per_branch 2>&1 |
     grep "LLVM .* [1-9][0-9]* compiled" >/dev/null || fail "the plug-in is not found"
 fi
