@@ -17,9 +17,10 @@
 
 #define HEAT_FIRST UINT64_C(300000) /* work before the first compile */
 #define HEAT_LOAD                                                                                  \
-  UINT64_C(16000000)                /* where the plug-in, and LLVM with it, is yet to be loaded    \
-                                     */
-#define HEAT_CACHED UINT64_C(40000) /* before the cache is looked into */
+  UINT64_C(16000000) /* where the plug-in, and LLVM with it, is yet to be loaded                   \
+                      */
+#define HEAT_CACHED                                                                                \
+  UINT64_C(150000) /* before the cache is looked into: 0.1 ms for what is not there */
 #define HEAT_BEST UINT64_C(3000000) /* before the best, where the first was quick */
 #define CALLS_PER_HEAT 300u         /* a call counts as so much work */
 #define MAX_ROUNDS 8u               /* compiled anew at a level; then level 1 */
@@ -164,7 +165,7 @@ static void request(vm_context *cx, vm_entry *y, unsigned level) {
 static void try_cached(vm_context *cx, vm_entry *y, uint64_t heat) {
   vm_tier *t = cx->entries->tier;
   uint8_t cold = ENTRY_COLD;
-  y->try_at = heat * 2;
+  y->try_at = heat * 4;
   if (!atomic_compare_exchange_strong(&y->state, &cold, ENTRY_QUEUED))
     return;
   vm_job *job = job_new(cx, y, best_level(t));

@@ -44,7 +44,8 @@ static vm_job *take_job(vm_tier *t, uint32_t number) {
 /* Where processors are short, what runs goes before what may run faster later. */
 static void be_nice(void) {
 #ifdef __linux__
-  setpriority(PRIO_PROCESS, 0, 10); /* of this thread alone; no harm where it is denied */
+  int now = getpriority(PRIO_PROCESS, 0); /* of this thread alone; no harm where it is denied */
+  setpriority(PRIO_PROCESS, 0, now + 10);
 #endif
 }
 
