@@ -16,11 +16,13 @@ Values: int, float, bool, str and datetime.date for Pure's int, real, bool, text
 A store may be used by one thread at a time (else Error, status "busy"); snapshots, programs and
 engines by any number.  Everything is released when it is collected; with `with` or close(), sooner.
 
-The library is the file that PURE_LIBRARY names, else libpure.so beside this file, else the system's.
+The library is the file that PURE_LIBRARY names, else libpure.so beside this file, in the lib folder of
+the tree that this file was installed in, or in build/release of its clone, else the system's.
 """
 import ctypes
 import ctypes.util
 import datetime
+import glob
 import os
 import threading
 import weakref
@@ -111,8 +113,10 @@ class _ArrowStream(ctypes.Structure):
 
 
 def _open_library():
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libpure.so")
-    name = os.environ.get("PURE_LIBRARY") or (beside if os.path.exists(beside) else None)
+    name = os.environ.get("PURE_LIBRARY")
+    here = os.path.dirname(os.path.abspath(__file__))
+    for place in ("", "../../../lib", "../../../lib/*", "../../../lib64", "../../build/release/host"):
+        name = name or next(iter(glob.glob(os.path.join(here, place, "libpure.so"))), None)
     name = name or ctypes.util.find_library("pure")
     if not name:
         raise ImportError("libpure.so is not installed; PURE_LIBRARY may name the file")
@@ -167,7 +171,8 @@ for _name, _parameters in _STATUS_FUNCTIONS.items():
 for _name, _result, _parameters in [
         ("version", _S, []), ("fault_name", _S, [ctypes.c_int]), ("type_name", _S, [ctypes.c_int]),
         ("fill_rows", _U64, [_P]), ("import_rows", _U64, [_P]), ("session_work", _U64, [_P]),
-        ("session_cancel", None, [_P]), ("result_get_kind", ctypes.c_int, [_P]),
+        ("session_cancel", None, [_P]), ("session_resume", None, [_P]),
+        ("result_get_kind", ctypes.c_int, [_P]),
         ("result_value", _Value, [_P]), ("result_rows", _U64, [_P]), ("result_columns", _U32, [_P]),
         ("result_next", ctypes.c_bool, [_P]), ("result_get", _Value, [_P, _U32]),
         ("result_rewind", None, [_P]), ("result_text", _Value, [_P, _U64]),
@@ -344,7 +349,19 @@ def _fill_column(fill, number, kind, values):
         values = [v.toordinal() - _DAYS if isinstance(v, datetime.date) else v for v in values]
     else:
         values = list(values)
+    _check_range(kind, values)
     _do(function, fill, number, (cell * len(values))(*values), len(values))
+
+
+_RANGES = {_INT: (-1 << 63, (1 << 63) - 1), _BOOL: (0, 255), _DATE: (-1 << 31, (1 << 31) - 1)}
+
+
+def _check_range(kind, values):
+    """ctypes would cut off what does not fit in a cell.  (That a bool is 0 or 1 the library tests.)"""
+    low, high = _RANGES.get(kind, (None, None))
+    for i, value in enumerate(values if low is not None else ()):
+        if isinstance(value, int) and not low <= value <= high:
+            raise OverflowError(f"row {i}: {value} does not fit in its column")
 
 
 # The handles
@@ -463,6 +480,15 @@ _CTYPES = {_INT: ctypes.c_int64, _DATE: ctypes.c_int64, _REAL: ctypes.c_double, 
            _TEXT: _String, 0: None}
 
 
+_interrupted = threading.local()
+
+
+def _raise_interrupted():
+    why, _interrupted.why = getattr(_interrupted, "why", None), None
+    if why is not None:
+        raise why
+
+
 def _make_callback(types, result, function):
     if result == _TEXT:
         raise TypeError("a function of Python cannot return a text to Pure")
@@ -480,8 +506,11 @@ def _make_callback(types, result, function):
             if result == _INT and not -1 << 63 <= answer < 1 << 63:
                 raise OverflowError("the answer does not fit in 64 bits")
             return None if result == 0 else _CTYPES[result](answer).value
-        except Exception as why: # pylint: disable=broad-except
-            _lib.pure_call_fault(pure_call, f"{type(why).__name__}: {why}".encode()[:200])
+        except BaseException as why: # pylint: disable=broad-except
+            if not isinstance(why, Exception):
+                _interrupted.why = why # KeyboardInterrupt and its like go on when the call has ended
+            text = f"{type(why).__name__}: {why}".encode("utf-8", "backslashreplace")
+            _lib.pure_call_fault(pure_call, text[:200])
             return None if result == 0 else 0
 
     return ctypes.CFUNCTYPE(_CTYPES[result], _P, *(_CTYPES[t] for t in types))(call)
@@ -530,6 +559,7 @@ class _Caller(_Handle):
                     self._running.discard(session.value)
         except BaseException:
             self._give_back(session)
+            _raise_interrupted()
             raise
         work = _lib.pure_session_work(session)
         if _lib.pure_result_get_kind(out) == 2:
@@ -550,6 +580,7 @@ class _Caller(_Handle):
         return session
 
     def _give_back(self, session):
+        _lib.pure_session_resume(session) # a cancel that came too late is not for the next call
         with self._lock:
             if self._handle:
                 self._idle.append(session)
@@ -674,10 +705,14 @@ class Result(_Handle):
         return _lib.pure_result_rows(self._open)
 
     def __iter__(self):
+        """From the first row on.  A result has one cursor: an iterator that was begun before stops."""
         handle, n = self._open, len(self.columns)
+        self._begun = begun = object()
         _lib.pure_result_rewind(handle)
         while self._handle and _lib.pure_result_next(handle):
             yield tuple(_from_c(_lib.pure_result_get(handle, i)) for i in range(n))
+            if self._begun is not begun:
+                raise Error("stale", "the result is iterated over anew; take rows() where both are needed")
 
     def rows(self):
         return list(self)

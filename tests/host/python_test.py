@@ -172,6 +172,24 @@ class Columns(unittest.TestCase):
             store.fill("thign", good)
         self.assertEqual(store.fill("thing", good | {"id": [1]}, duplicates="last"), 1)
 
+    def test_what_does_not_fit_is_refused(self):
+        store = some_store()
+        good = {"id": [9], "name": ["x"], "born": [DAY], "ok": [True], "size": [1.0]}
+        before = store.digest
+        for change in ({"id": [2**64 + 5]}, {"id": [-2**63 - 1]}, {"id": array.array("Q", [2**64 - 1])},
+                       {"ok": [256]}, {"ok": [257]}, {"born": [2**32 + 7]}):
+            with self.assertRaises(OverflowError, msg=change):
+                store.fill("thing", good | change)
+            self.assertEqual(store.digest, before)
+
+    def test_one_cursor(self):
+        result = some_store().call("ids")
+        first = iter(result)
+        next(first)
+        self.assertEqual(len(list(result)), len(result))
+        with self.assertRaises(pure.Error):
+            next(first)
+
     def test_files(self):
         store = pure.compile(TEXT).store()
         self.assertEqual(store.read("log", io.BytesIO(b"line\nhello\nyou\n")), 2)
@@ -195,6 +213,9 @@ class Columns(unittest.TestCase):
         unused = store.call("all").__arrow_c_stream__()
         del unused
         gc.collect()
+
+
+ECHO = "pure extern fn f(x: int): int\nquery q(n: int): int { return f(n) }"
 
 
 class Functions(unittest.TestCase):
@@ -225,6 +246,29 @@ class Functions(unittest.TestCase):
         self.assertEqual(caught.exception.fault, "host error")
         self.assertIn("ZeroDivisionError", caught.exception.message)
         self.assertEqual(caught.exception.file, "t.pure")
+
+    def test_interrupts_go_on(self):
+        def late(_):
+            raise KeyboardInterrupt
+
+        def odd(_):
+            raise ValueError("bad \ud800")
+
+        for function, kind in ((late, KeyboardInterrupt), (odd, pure.Fault)):
+            program = pure.compile(ECHO)
+            program.bind("pure f(int): int", function)
+            with self.assertRaises(kind):
+                program.store().call("q", 1)
+
+    def test_late_cancels_are_forgotten(self):
+        program = pure.compile(ECHO)
+        program.bind("pure f(int): int", lambda n: (store.cancel() if n == 3 else None) or n)
+        store = program.store()
+        try:
+            self.assertEqual(store.call("q", 3), 3)
+        except pure.Fault as fault: # it may come in time
+            self.assertEqual(fault.fault, "cancelled")
+        self.assertEqual(store.call("q", 4), 4)
 
     def test_refused(self):
         program = pure.compile(TEXT)

@@ -33,7 +33,7 @@ unpack_sysroot() {
   foreign apt-get -qq update
   local packages
   packages=$(foreign apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
-    --no-replaces --no-enhances libllvm19 libxxhash-dev libedit-dev | grep '^[a-z]' | sort -u)
+    --no-replaces --no-enhances libllvm19 libxxhash-dev libffi-dev libedit-dev | grep '^[a-z]' | sort -u)
   # Of llvm-19-dev the headers alone are wanted, not what else it needs.
   (cd "$here/debs" && foreign apt-get -qq download $packages llvm-19-dev)
   for deb in "$here"/debs/*.deb; do
