@@ -32,7 +32,8 @@ static bool is_back(const scan *s, uint32_t from) {
   return s->j->place[from] >= s->j->place[s->header];
 }
 
-/* Reads cells and computes, nothing else. */
+/* Reads cells and computes, nothing else.  A sum of reals is not for vectors: told to make some,
+ * LLVM would add in another order and round otherwise. */
 static bool only_reads(scan *s, uint32_t block) {
   const ir_region *r = s->j->r;
   const ir_block *up = &r->blocks[block];
@@ -42,6 +43,8 @@ static bool only_reads(scan *s, uint32_t block) {
     unsigned effects = ir_op_read((ir_op)n->op)->effects;
     bool cell = n->op == IR_OP_CELL || n->op == IR_OP_CELLF;
     if (n->op != IR_OP_PHI && !cell && effects != IR_PURE && id != up->last)
+      return false;
+    if (n->op == IR_OP_PHI && n->type == IR_F64)
       return false;
     if (n->op == IR_OP_CELL && n->width < s->narrowest)
       s->narrowest = n->width;

@@ -94,6 +94,18 @@ static const char order_of_a_copy[] =
     "  return out\n"
     "}\n";
 
+/* A real sum was made in a vector's lanes, and so added up in another order. */
+static const char order_of_a_sum[] = "list p (x: int, r: real)\n"
+                                     "query question(n: int): real {\n"
+                                     "  local t (x: int, r: real)\n"
+                                     "  for i in 0..399 { add t (i % 7, 1.0 / real(i + 3)) }\n"
+                                     "  var sum = 0.1\n"
+                                     "  for y in t {\n"
+                                     "    if y.x < 5 { sum += y.r }\n"
+                                     "  }\n"
+                                     "  return sum\n"
+                                     "}\n";
+
 static const struct {
   const char *name, *source;
   tiers_way way;
@@ -101,6 +113,8 @@ static const struct {
 } found[] = {
     {"bounds of a search", bounds_of_a_search, {.level = 1}, 608},
     {"order of a copy", order_of_a_copy, {.level = 3, .check = true}, 340},
+    {"order of a sum", order_of_a_sum, {.level = 2}, 1},
+    {"order of a sum, left at random", order_of_a_sum, {.level = 3, .deopt = 3}, 1},
 };
 
 START_TEST(again) {
