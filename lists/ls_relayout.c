@@ -191,13 +191,14 @@ ls_status ls_list_unshare(ls_list *l) {
   return st;
 }
 
+/* The more rows the seldomer, for an event keeps what it may have to go back to. */
 void ls_relayout_stress(ls_list *l) {
   if (l->policy->stress_seed == 0 || l->frozen || l->fresh)
     return;
   l->stress ^= l->stress << 13;
   l->stress ^= l->stress >> 7;
   l->stress ^= l->stress << 17;
-  if (l->stress % 8 != 0)
+  if (l->stress % (8 + l->count / 64) != 0)
     return;
   ls_layout to = (ls_layout)(LS_DENSE + (l->stress >> 32) % (LS_NLAYOUTS - LS_DENSE));
   if (to != ls_shape_layout(l->shape) && is_suitable(l, to))

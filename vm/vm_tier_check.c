@@ -135,13 +135,25 @@ vm_check *vm_check_begin(vm_context *cx) {
   return NULL;
 }
 
+/* For the calls that the region makes: their sets of lists were kept when it made them. */
+static void rename_kept(vm_context *cx, const ls_list *from, ls_list *to) {
+  const vm_module *m = cx->link->module;
+  for (unsigned fn = 0; fn < m->nfns; fn++)
+    for (vm_lists *set = cx->pools[fn]; set; set = set->next)
+      for (unsigned i = 0; i < m->fns[fn].nlists; i++)
+        if (set->list[i] == from)
+          set->list[i] = to;
+}
+
 /* The frame's lists and their copies change places. */
-static void exchange(vm_check *k) {
+static void exchange(vm_context *cx, vm_check *k) {
   for (unsigned i = 0; i < k->f->code->fn->nlists; i++)
     if (k->list[i]) {
       ls_list *l = k->f->lists->list[i];
       k->f->lists->list[i] = k->list[i];
       k->list[i] = l;
+      if (l->stored)
+        rename_kept(cx, l, k->f->lists->list[i]);
     }
 }
 
@@ -207,12 +219,12 @@ void vm_check_end(vm_context *cx, vm_check *k, const vm_jit_exit *x, char *said)
   if (after) {
     memcpy(after, f->regs, bytes);
     memcpy(f->regs, k->regs, bytes);
-    exchange(k);
+    exchange(cx, k);
     if (replay(cx, k, work, x->pc))
       compare(k, x, after, said);
     else
       snprintf(said, VM_CHECK_SAID, "it went another way");
-    exchange(k);
+    exchange(cx, k);
     memcpy(f->regs, after, bytes);
     f->pc = x->pc;
     cx->work = work;

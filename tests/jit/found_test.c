@@ -94,6 +94,22 @@ static const char order_of_a_copy[] =
     "  return out\n"
     "}\n";
 
+/* PURE_JIT_CHECK called again what reads a list to which the region had added since. */
+static const char read_by_a_call[] = "list p (x: int, y: int)\n"
+                                     "fn ask(n: int): int {\n"
+                                     "  var out = 0\n"
+                                     "  for i in 1..n {\n"
+                                     "    for r in p { out += r.x }\n"
+                                     "  }\n"
+                                     "  return out\n"
+                                     "}\n"
+                                     "event happens(n: int): int {\n"
+                                     "  var out = 0\n"
+                                     "  var v = ask(8)\n"
+                                     "  add p (v % 6, 36)\n"
+                                     "  return out\n"
+                                     "}\n";
+
 /* A real sum was made in a vector's lanes, and so added up in another order. */
 static const char order_of_a_sum[] = "list p (x: int, r: real)\n"
                                      "query question(n: int): real {\n"
@@ -113,6 +129,7 @@ static const struct {
 } found[] = {
     {"bounds of a search", bounds_of_a_search, {.level = 1}, 608},
     {"order of a copy", order_of_a_copy, {.level = 3, .check = true}, 340},
+    {"read by a call", read_by_a_call, {.level = 3, .check = true}, 87572},
     {"order of a sum", order_of_a_sum, {.level = 2}, 1},
     {"order of a sum, left at random", order_of_a_sum, {.level = 3, .deopt = 3}, 1},
 };
