@@ -97,6 +97,7 @@ static bool can_call_again(const vm_module *m, const vm_fn *fn) {
 struct vm_check {
   vm_frame *f;
   uint64_t work;
+  int64_t left; /* of the call's memory */
   uint32_t pc;
   size_t bytes;
   ls_list **list; /* copies, NULL where none is needed */
@@ -120,7 +121,7 @@ vm_check *vm_check_begin(vm_context *cx) {
   vm_check *k = ls_mem_zalloc(cx->mem, bytes);
   if (k == NULL)
     return NULL;
-  *k = (vm_check){.f = f, .work = cx->work, .pc = f->pc, .bytes = bytes};
+  *k = (vm_check){.f = f, .work = cx->work, .left = cx->budget.left, .pc = f->pc, .bytes = bytes};
   memcpy(k->regs, f->regs, sizeof(ls_val) * fn->nregs);
   bool fine =
       fn->nlists == 0 || (k->list = ls_mem_zalloc(cx->mem, sizeof *k->list * fn->nlists)) != NULL;
@@ -188,14 +189,17 @@ static bool is_return(unsigned op) {
 static bool replay(vm_context *cx, const vm_check *k, uint64_t work, uint32_t pc) {
   vm_frame *f = k->f;
   bool fine = true;
+  int64_t left = cx->budget.left;
   f->pc = k->pc;
   cx->work = k->work;
+  cx->budget.left = k->left;
   while (fine && !(cx->top == f && f->pc == pc && cx->work == work)) {
     bool ends = cx->top == f && is_return(f->code->fn->code[f->pc].op);
     fine = !ends && cx->work <= work && vm_step(cx) == VM_FINE;
   }
   while (cx->top != f) /* it went wrong in a call */
     vm_frame_leave(cx);
+  cx->budget.left = left;
   f->back = false;
   return fine;
 }
