@@ -116,7 +116,10 @@ static bool build_seek(ir_builder *b) {
     return false;
   if (ir_b_layout(b, list) == LS_ARRAY && b->r->lists[list].facts.trust == IR_CHECKED)
     ir_fast_need(b, &f, ir_b_field(b, list, IR_F_DIRECT));
-  write_cursor(b, list, ir_b_layout(b, list) == LS_ARRAY ? array_ends(b, &s) : dense_ends(b, &s));
+  ends e = ir_b_layout(b, list) == LS_ARRAY ? array_ends(b, &s) : dense_ends(b, &s);
+  if (s.spec.lo && s.spec.hi) /* of a range the wrong way round, the cursor stands at its end */
+    e.next = ir_b2(b, IR_OP_UMIN, e.next, e.end);
+  write_cursor(b, list, e);
   ir_fast_end(b, &f);
   return true;
 }

@@ -110,6 +110,43 @@ static const char read_by_a_call[] = "list p (x: int, y: int)\n"
                                      "  return out\n"
                                      "}\n";
 
+/* The cursor of an empty range stood behind its end. */
+static const char range_the_wrong_way[] = "list s (k: int, v: int, z: bool) key k\n"
+                                          "list e (a: int, b: int, w: real) key (a, b)\n"
+                                          "list p (x: int, y: int, z: bool)\n"
+                                          "list t (a: int, b: int, c: int, r: real) key (a, b, c)\n"
+                                          "\n"
+                                          "fn ask(n: int): int {\n"
+                                          "  var out = 0\n"
+                                          "  var v0 = 2\n"
+                                          "  while v0 < 7 and (out <= n) {\n"
+                                          "    v0 += 2\n"
+                                          "    if true {\n"
+                                          "      let u1 = 0\n"
+                                          "    }\n"
+                                          "  }\n"
+                                          "  out = (n % 6)\n"
+                                          "  return out\n"
+                                          "}\n"
+                                          "\n"
+                                          "query question(n: int): int {\n"
+                                          "  local d (k: int, v: int, r: real) key k\n"
+                                          "  local h (a: int, b: int, n: int) key (a, b)\n"
+                                          "  local f (x: int, r: real)\n"
+                                          "  var out = 0\n"
+                                          "  for r2 in s[10..8] {\n"
+                                          "    out -= n\n"
+                                          "    let r3 = s[8] else { return 0 }\n"
+                                          "    put h (17, int(true), r2.v)\n"
+                                          "    add f ((r2.k + r3.k), (4.4 + 0.40))\n"
+                                          "    let u4 = 0\n"
+                                          "  }\n"
+                                          "  for r5 in d {\n"
+                                          "    let u6 = 0\n"
+                                          "  }\n"
+                                          "  return out\n"
+                                          "}\n";
+
 /* A real sum was made in a vector's lanes, and so added up in another order. */
 static const char order_of_a_sum[] = "list p (x: int, r: real)\n"
                                      "query question(n: int): real {\n"
@@ -130,6 +167,7 @@ static const struct {
     {"bounds of a search", bounds_of_a_search, {.level = 1}, 608},
     {"order of a copy", order_of_a_copy, {.level = 3, .check = true}, 340},
     {"read by a call", read_by_a_call, {.level = 3, .check = true}, 87572},
+    {"range the wrong way", range_the_wrong_way, {.level = 3, .check = true}, 42772},
     {"order of a sum", order_of_a_sum, {.level = 2}, 1},
     {"order of a sum, left at random", order_of_a_sum, {.level = 3, .deopt = 3}, 1},
 };
