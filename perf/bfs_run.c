@@ -116,10 +116,8 @@ static race_status open_all(contest *c, const options *o) {
     status = open_floors(c, o);
   if (status == RACE_OK)
     status = open_levels(c, o);
-  if (status == RACE_OK && o->spoil && !race_find(c->racers, c->nracers, o->spoil)) {
-    fprintf(stderr, "%s: nobody is called %s\n", tool, o->spoil);
-    status = RACE_USAGE;
-  }
+  if (status == RACE_OK)
+    status = race_check_name(tool, c->racers, c->nracers, o->spoil);
   return status;
 }
 

@@ -122,10 +122,8 @@ static race_status run_all(const options *o, contestant *c, racer *r, uint32_t n
     snprintf(r[i].name, sizeof r[i].name, "Pure level %u", o->levels.level[i - 1]);
     status = pure_side_open(&c[i].side, tool, o->levels.level[i - 1], text, sizeof text - 1);
   }
-  if (status == RACE_OK && o->spoil && !race_find(r, n, o->spoil)) {
-    fprintf(stderr, "%s: nobody is called %s\n", tool, o->spoil);
-    status = RACE_USAGE;
-  }
+  if (status == RACE_OK)
+    status = race_check_name(tool, r, n, o->spoil);
   if (status == RACE_OK)
     status = race_run(tool, o->clock, r, n, (uint32_t)o->rounds);
   for (uint32_t i = 1; status == RACE_OK && i < n; i++)

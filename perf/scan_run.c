@@ -1,4 +1,5 @@
-/* scan-run: scans shaped like TPC-H's Q1 and Q6 in Pure beside C over the same narrow columns.
+/* scan-run: scans shaped like TPC-H's Q1 and Q6 in Pure beside C over the same narrow columns, and
+ * other forms by hand.
  *
  * Q1 groups by two small columns with eight aggregates, Q6 has three range filters and one sum of
  * products.  q1_one_key is Q1 with the two columns made one key.  Rows are generated in memory;
@@ -18,7 +19,7 @@
 static const char tool[] = "scan-run";
 static const char usage[] =
     "usage: scan-run [--rows N] [--seed S] [--rounds R] [--levels L,L...] [--queries Q,Q...]\n"
-    "                [--clock C] [--json]\n"
+    "                [--floors F,F...] [--clock C] [--json]\n"
     "\n"
     "Scans of generated rows like those of TPC-H's lineitem, in Pure beside C -O3 -march=native\n"
     "over the same narrow columns, in turn, in this process; answers and work are compared before\n"
@@ -31,6 +32,10 @@ static const char usage[] =
     "  --queries Q  of q1 (two small columns group, eight aggregates), q1_one_key (the same,\n"
     "               grouped by one column made of both) and q6 (three ranges, a sum of products);\n"
     "               default all\n"
+    "  --floors F   more by hand, all or none (default none); there are:\n"
+    "                 wide       cells of 8 bytes\n"
+    "                 mask       narrow, with masks instead of jumps\n"
+    "                 wide_mask  both\n"
     "  --clock C    wall, or cpu: of the thread alone, for busy machines (default wall)\n"
     "  --json       a line of JSON for each query and level instead of tables\n"
     "  --spoil WHO  change one answer of the racer of that name, to see it caught\n"
@@ -106,7 +111,7 @@ static const char text[] =
 typedef struct {
   uint64_t rows, rounds, seed;
   args_levels levels;
-  args_names queries;
+  args_names queries, floors;
   sample_clock clock;
   const char *spoil;
   bool json;
@@ -115,14 +120,17 @@ typedef struct {
 typedef struct {
   const options *o;
   lineitem rows;
+  lineitem_wide wide;
   q1_group q1[Q1_GROUPS]; /* what must come out */
   int64_t q6;
 } task;
 
-/* What racers are given. */
+/* What racers are given.  form: of those by hand. */
 typedef struct {
   const task *t;
   uint32_t query;
+  bool by_hand;
+  scan_form form;
   pure_side side; /* of Pure */
 } contestant;
 
@@ -139,15 +147,48 @@ static race_status check_q6(const contestant *c, const racer *r, int64_t answer)
   return answer + spoiled(c, r) == c->t->q6 ? RACE_OK : wrong(r, "revenue");
 }
 
+static int64_t run_q6(const task *t, scan_form form) {
+  switch (form) {
+  case SCAN_WIDE:
+    return scan_q6_wide(&t->wide);
+  case SCAN_NARROW_MASK:
+    return scan_q6_mask(&t->rows);
+  case SCAN_WIDE_MASK:
+    return scan_q6_wide_mask(&t->wide);
+  case SCAN_NARROW:
+  case SCAN_FORMS:
+    break;
+  }
+  return scan_q6(&t->rows);
+}
+
+static void run_q1(const task *t, scan_form form, q1_group *out) {
+  switch (form) {
+  case SCAN_WIDE:
+    scan_q1_wide(&t->wide, Q1_LAST, out);
+    return;
+  case SCAN_NARROW_MASK:
+    scan_q1_mask(&t->rows, Q1_LAST, out);
+    return;
+  case SCAN_WIDE_MASK:
+    scan_q1_wide_mask(&t->wide, Q1_LAST, out);
+    return;
+  case SCAN_NARROW:
+  case SCAN_FORMS:
+    break;
+  }
+  scan_q1(&t->rows, Q1_LAST, out);
+}
+
 static race_status run_c(racer *self, sample_watch *watch) {
   const contestant *c = self->user;
   q1_group group[Q1_GROUPS] = {{0}};
   int64_t revenue = 0;
   sample_start(watch);
   if (c->query == Q6)
-    revenue = scan_q6(&c->t->rows);
+    revenue = run_q6(c->t, c->form);
   else
-    scan_q1(&c->t->rows, Q1_LAST, group);
+    run_q1(c->t, c->form, group);
   sample_stop(watch);
   if (c->query == Q6)
     return check_q6(c, self, revenue);
@@ -234,11 +275,15 @@ static race_status fill(contestant *c) {
 static void print_json(const contestant *c, const racer *r, const racer *plain) {
   const options *o = c->t->o;
   uint32_t rounds = (uint32_t)o->rounds;
-  printf("{\"query\":\"%s\",\"level\":%u,\"rows\":%" PRIu64 ",\"seed\":%" PRIu64
+  printf("{\"query\":\"%s\"", query_names[c->query]);
+  if (c->by_hand)
+    printf(",\"floor\":\"%s\"", r->name);
+  else
+    printf(",\"level\":%u", c->side.level);
+  printf(",\"rows\":%" PRIu64 ",\"seed\":%" PRIu64
          ",\"rounds\":%u,\"compiler\":\"%s\",\"clock\":\"%s\",\"c_ms\":%.4f,\"ratio\":%.4f",
-         query_names[c->query], c->side.level, o->rows, o->seed, rounds, scan_compiler,
-         sample_clock_name(o->clock), sample_median(plain->ms, rounds),
-         race_ratio(r, plain, rounds));
+         o->rows, o->seed, rounds, scan_compiler, sample_clock_name(o->clock),
+         sample_median(plain->ms, rounds), race_ratio(r, plain, rounds));
   race_print_json(r, rounds);
   printf(",\"work\":%" PRIu64 "}\n", r->work);
 }
@@ -259,57 +304,68 @@ static race_status run_query(contestant *c, racer *r, uint32_t n, uint32_t query
   const options *o = c->t->o;
   for (uint32_t i = 0; i < n; i++) {
     c[i].query = query;
-    r[i] = (racer){.run = i ? run_pure : run_c, .user = &c[i], .name = "C -O3 native"};
-    if (i)
+    r[i] = (racer){.run = c[i].by_hand ? run_c : run_pure, .user = &c[i]};
+    if (c[i].by_hand)
+      snprintf(r[i].name, sizeof r[i].name, "%s", scan_names[c[i].form]);
+    else
       snprintf(r[i].name, sizeof r[i].name, "Pure level %u", c[i].side.level);
   }
-  if (o->spoil && !race_find(r, n, o->spoil)) {
-    fprintf(stderr, "%s: nobody is called %s\n", tool, o->spoil);
-    return RACE_USAGE;
-  }
-  race_status status = race_run(tool, o->clock, r, n, (uint32_t)o->rounds);
-  for (uint32_t i = 1; status == RACE_OK && i < n; i++)
-    status = pure_side_ran_compiled(&c[i].side, query_names[query]);
+  race_status status = race_check_name(tool, r, n, o->spoil);
+  if (status == RACE_OK)
+    status = race_run(tool, o->clock, r, n, (uint32_t)o->rounds);
+  for (uint32_t i = 0; status == RACE_OK && i < n; i++)
+    if (!c[i].by_hand)
+      status = pure_side_ran_compiled(&c[i].side, query_names[query]);
   if (status == RACE_OK)
     print_all(c, r, n);
   race_free(r, n);
   return status;
 }
 
-static race_status run_all(task *t, contestant *c, racer *r, uint32_t n) {
+static race_status make_rows(task *t) {
+  bool wide = t->o->floors.on[SCAN_WIDE] || t->o->floors.on[SCAN_WIDE_MASK];
   race_progress(tool, "making the rows");
-  if (!lineitem_make(&t->rows, (size_t)t->o->rows, t->o->seed)) {
+  bool ok = lineitem_make(&t->rows, (size_t)t->o->rows, t->o->seed) &&
+            (!wide || lineitem_widen(&t->wide, &t->rows));
+  race_progress(tool, NULL);
+  if (!ok) {
     fprintf(stderr, "%s: no memory\n", tool);
     return RACE_CANNOT;
   }
   scan_q1(&t->rows, Q1_LAST, t->q1);
   t->q6 = scan_q6(&t->rows);
-  race_status status = RACE_OK;
-  for (uint32_t i = 0; status == RACE_OK && i < n; i++) {
-    c[i].t = t;
-    if (i == 0)
-      continue;
+  return RACE_OK;
+}
+
+/* Those by hand first; the first of all is what the others are compared to. */
+static race_status open_all(task *t, contestant *c, uint32_t *n) {
+  race_status status = make_rows(t);
+  for (uint32_t form = 0; status == RACE_OK && form < SCAN_FORMS; form++)
+    if (form == SCAN_NARROW || t->o->floors.on[form])
+      c[(*n)++] = (contestant){.t = t, .by_hand = true, .form = (scan_form)form};
+  for (uint32_t i = 0; status == RACE_OK && i < t->o->levels.n; i++) {
+    contestant *pure = &c[(*n)++];
+    pure->t = t;
     race_progress(tool, "filling lists");
-    status = pure_side_open(&c[i].side, tool, t->o->levels.level[i - 1], text, sizeof text - 1);
+    status = pure_side_open(&pure->side, tool, t->o->levels.level[i], text, sizeof text - 1);
     if (status == RACE_OK)
-      status = fill(&c[i]);
+      status = fill(pure);
+    race_progress(tool, NULL);
   }
-  race_progress(tool, NULL);
-  for (uint32_t q = 0; status == RACE_OK && q < QUERIES; q++)
-    if (t->o->queries.on[q])
-      status = run_query(c, r, n, q);
   return status;
 }
 
 int main(int argc, char **argv) {
   options o = {.rows = 6000000, .rounds = 7, .seed = 1, .levels = {4, {0, 1, 2, 3}}};
   o.queries = (args_names){.known = query_names, .nknown = QUERIES, .on = {true, true, true}};
+  o.floors = (args_names){.known = scan_names, .nknown = SCAN_FORMS};
   const args_option table[] = {
       {"--rows", ARGS_NUMBER, &o.rows, 1, UINT32_MAX / 2},
       {"--rounds", ARGS_NUMBER, &o.rounds, 1, 100000},
       {"--seed", ARGS_NUMBER, &o.seed, 0, UINT64_MAX},
       {"--levels", ARGS_LEVELS, &o.levels, 0, 0},
       {"--queries", ARGS_NAMES, &o.queries, 0, 0},
+      {"--floors", ARGS_NAMES, &o.floors, 0, 0},
       {"--clock", ARGS_CLOCK, &o.clock, 0, 0},
       {"--json", ARGS_FLAG, &o.json, 0, 0},
       {"--spoil", ARGS_TEXT, &o.spoil, 0, 0},
@@ -320,12 +376,17 @@ int main(int argc, char **argv) {
     return status;
   race_warn_of_load(tool);
   task t = {.o = &o};
-  contestant c[1 + ARGS_MAX_LEVELS] = {{0}};
-  racer r[1 + ARGS_MAX_LEVELS] = {{.user = NULL}};
-  uint32_t n = 1 + o.levels.n;
-  status = (int)run_all(&t, c, r, n);
-  for (uint32_t i = 1; i < n; i++)
-    pure_side_close(&c[i].side);
+  contestant c[SCAN_FORMS + ARGS_MAX_LEVELS] = {{0}};
+  racer r[SCAN_FORMS + ARGS_MAX_LEVELS] = {{.user = NULL}};
+  uint32_t n = 0;
+  status = (int)open_all(&t, c, &n);
+  for (uint32_t q = 0; status == RACE_OK && q < QUERIES; q++)
+    if (o.queries.on[q])
+      status = (int)run_query(c, r, n, q);
+  for (uint32_t i = 0; i < n; i++)
+    if (!c[i].by_hand)
+      pure_side_close(&c[i].side);
   lineitem_free(&t.rows);
+  lineitem_wide_free(&t.wide);
   return status;
 }

@@ -52,3 +52,37 @@ void lineitem_free(lineitem *l) {
   free(l->ship);
   *l = (lineitem){0};
 }
+
+bool lineitem_widen(lineitem_wide *w, const lineitem *l) {
+  int64_t **const column[] = {&w->quantity, &w->price,  &w->discount, &w->tax,
+                              &w->flag,     &w->status, &w->ship};
+  *w = (lineitem_wide){.rows = l->rows};
+  for (size_t c = 0; c < sizeof column / sizeof *column; c++) {
+    *column[c] = malloc(l->rows * sizeof **column[c]);
+    if (!*column[c]) {
+      lineitem_wide_free(w);
+      return false;
+    }
+  }
+  for (size_t i = 0; i < l->rows; i++) {
+    w->quantity[i] = l->quantity[i];
+    w->price[i] = l->price[i];
+    w->discount[i] = l->discount[i];
+    w->tax[i] = l->tax[i];
+    w->flag[i] = l->flag[i];
+    w->status[i] = l->status[i];
+    w->ship[i] = l->ship[i];
+  }
+  return true;
+}
+
+void lineitem_wide_free(lineitem_wide *w) {
+  free(w->quantity);
+  free(w->price);
+  free(w->discount);
+  free(w->tax);
+  free(w->flag);
+  free(w->status);
+  free(w->ship);
+  *w = (lineitem_wide){0};
+}

@@ -43,7 +43,28 @@ typedef struct {
 void scan_q1(const lineitem *l, uint16_t last, q1_group out[Q1_GROUPS]);
 int64_t scan_q6(const lineitem *l);
 
-/* The compiler of both, and what it was told. */
+/* The same rows with every cell 8 bytes wide, as one has them who never thinks of widths. */
+typedef struct {
+  size_t rows;
+  int64_t *quantity, *price, *discount, *tax, *flag, *status, *ship;
+} lineitem_wide;
+
+/* False: no memory. */
+bool lineitem_widen(lineitem_wide *w, const lineitem *l);
+void lineitem_wide_free(lineitem_wide *w);
+
+/* The scans by hand, over narrow or wide columns, with a jump or with a mask for each row that does
+ * not count. */
+typedef enum { SCAN_NARROW, SCAN_WIDE, SCAN_NARROW_MASK, SCAN_WIDE_MASK, SCAN_FORMS } scan_form;
+extern const char *const scan_names[SCAN_FORMS];
+void scan_q1_wide(const lineitem_wide *l, int64_t last, q1_group out[Q1_GROUPS]);
+int64_t scan_q6_wide(const lineitem_wide *l);
+void scan_q1_mask(const lineitem *l, uint16_t last, q1_group out[Q1_GROUPS]);
+int64_t scan_q6_mask(const lineitem *l);
+void scan_q1_wide_mask(const lineitem_wide *l, int64_t last, q1_group out[Q1_GROUPS]);
+int64_t scan_q6_wide_mask(const lineitem_wide *l);
+
+/* The compiler of all, and what it was told. */
 extern const char *const scan_compiler;
 
 #endif

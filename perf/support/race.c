@@ -96,19 +96,30 @@ const racer *race_find(const racer *r, uint32_t n, const char *name) {
   return NULL;
 }
 
+race_status race_check_name(const char *tool, const racer *r, uint32_t n, const char *name) {
+  if (!name || race_find(r, n, name))
+    return RACE_OK;
+  fprintf(stderr, "%s: nobody is called %s\n", tool, name);
+  return RACE_USAGE;
+}
+
 double race_ratio(const racer *a, const racer *b, uint32_t rounds) {
   return sample_median(a->ms, rounds) / sample_median(b->ms, rounds);
 }
 
 void race_print(const racer *r, uint32_t n, uint32_t rounds, const racer *const *bases,
                 uint32_t nbases) {
-  printf("%-14s  %10s  %10s  %10s", "", "min ms", "median ms", "max ms");
+  int width = 14;
+  for (uint32_t i = 0; i < n; i++)
+    if ((int)strlen(r[i].name) > width)
+      width = (int)strlen(r[i].name);
+  printf("%-*s  %10s  %10s  %10s", width, "", "min ms", "median ms", "max ms");
   for (uint32_t b = 0; b < nbases; b++)
     if (bases[b])
       printf("  / %-12s", bases[b]->name);
   putchar('\n');
   for (uint32_t i = 0; i < n; i++) {
-    printf("%-14s  %10.3f  %10.3f  %10.3f", r[i].name, sample_min(r[i].ms, rounds),
+    printf("%-*s  %10.3f  %10.3f  %10.3f", width, r[i].name, sample_min(r[i].ms, rounds),
            sample_median(r[i].ms, rounds), sample_max(r[i].ms, rounds));
     for (uint32_t b = 0; b < nbases; b++)
       if (bases[b])

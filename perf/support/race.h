@@ -39,6 +39,8 @@ void race_free(racer *r, uint32_t n);
 
 /* NULL: nobody has that name. */
 const racer *race_find(const racer *r, uint32_t n, const char *name);
+/* RACE_USAGE, with a message: nobody has that name.  NULL: nobody is meant. */
+race_status race_check_name(const char *tool, const racer *r, uint32_t n, const char *name);
 /* Of medians. */
 double race_ratio(const racer *a, const racer *b, uint32_t rounds);
 

@@ -39,10 +39,20 @@ def has_compiled_tiers():
 LEVELS = "0,1,2,3" if has_compiled_tiers() else "0"
 RUNS = {
     "bfs-run": ["--nodes", "3000", "--edges", "15000", "--floors", ",".join(FLOORS)],
-    "scan-run": ["--rows", "3000", "--queries", "q1,q1_one_key,q6"],
+    "scan-run": ["--rows", "3000", "--queries", "q1,q1_one_key,q6", "--floors", "all"],
     "scalar-run": ["--n", "3000"],
+    "seekfloor": ["--nodes", "700", "--edges", "5000"],
+    "indexfloor": ["--rows", "3000", "--probes", "3000"],
 }
-FIRST = {"bfs-run": "plain C", "scan-run": "C -O3 native", "scalar-run": "C -O2"}
+BY_HAND = {
+    "bfs-run": ["plain C", *FLOORS],
+    "scan-run": ["C -O3 native", "wide", "mask", "wide_mask"],
+    "scalar-run": ["C -O2"],
+    "seekfloor": ["plain C", "c_ahead", "c_search", "c_tree"],
+    "indexfloor": ["plain C", "c_hash", *(f"{kind}_{n}" for kind in ("aligned", "unaligned")
+                                          for n in (1, 8, 32))],
+}
+LAYOUTS = {"seekfloor": ["tree", "array"], "indexfloor": ["array_1", "array_8", "array_32"]}
 
 
 def small(name, levels=LEVELS):
@@ -50,8 +60,8 @@ def small(name, levels=LEVELS):
 
 
 def racers(name):
-    names = [FIRST[name]] + [f"Pure level {n}" for n in LEVELS.split(",")]
-    return names + (FLOORS if name == "bfs-run" else [])
+    return BY_HAND[name] + [f"{side} level {n}" for side in LAYOUTS.get(name, ["Pure"])
+                            for n in LEVELS.split(",")]
 
 
 def test_help():
@@ -75,22 +85,22 @@ def test_tables():
             assert row, (name, racer, out)
             least, median, most = map(float, row.groups()[:3])
             assert least <= median <= most, row[0]
-        widths = {len(line.rstrip()) for line in out.splitlines() if re.match(r"(plain )?C |Pure", line)}
+        widths = {len(line.rstrip()) for line in out.splitlines() if line.startswith(tuple(racers(name)))}
         assert len(widths) == 1, out
 
 
 def test_json():
-    for name, clock in ("bfs-run", "cpu"), ("scan-run", "cpu"), ("scalar-run", "wall"):
+    for name, clock in zip(RUNS, ("cpu", "cpu", "wall", "wall", "cpu")):
         lines = [json.loads(line) for line in run(*small(name), "--json", "--clock",
                                                   clock).stdout.splitlines()]
-        levels = [line for line in lines if "level" in line]
-        queries = 3 if name == "scan-run" else 1
+        levels = [line for line in lines if "level" in line or "level" in line.get("form", "")]
+        queries = 3 if name == "scan-run" else len(LAYOUTS.get(name, "1"))
         assert len(levels) == queries * len(LEVELS.split(",")), lines
         for line in lines:
             assert len(line["samples"]) == 3 and line["ratio"] > 0 and line["clock"] == clock, line
         for query in {line.get("query") for line in levels}:
             assert len({line["work"] for line in levels if line.get("query") == query}) == 1
-            assert all(line["work"] > 3000 for line in levels)
+            assert all(line["work"] > 700 for line in levels)
         if name == "bfs-run":
             assert {line["floor"] for line in lines if "floor" in line} == set(FLOORS)
             assert all(line["reached"] == lines[0]["reached"] > 2000 for line in lines)
@@ -100,7 +110,7 @@ def test_wrong_answers():
     """Of every racer, and nothing is printed of the others either."""
     for name in RUNS:
         for racer in racers(name):
-            level = re.match(r"Pure level (\d)", racer)
+            level = re.search(r"level (\d)", racer)
             done = run(*small(name, level[1] if level else "0"), "--spoil", racer, status=1)
             assert done.stdout == "" and f"wrong answer: {racer}" in done.stderr, done
 
@@ -110,6 +120,14 @@ def test_floors_alone():
               BFS_RUN=str(perf("bfs-run"))).stdout
     rows = re.findall(r"^(plain C|[a-z_]+) ", out, re.M)
     assert rows == ["plain C", *FLOORS], out
+
+
+def test_scans_alone():
+    out = run(SRC / "perf/scanfloor", "--rows", "3000", "--rounds", "2", "--levels", "none",
+              SCAN_RUN=str(perf("scan-run"))).stdout
+    assert re.findall(r"^q\d", out, re.M) == ["q1", "q6"] and "Pure" not in out, out
+    for form in BY_HAND["scan-run"]:
+        assert len(re.findall(rf"^{form} ", out, re.M)) == 2, out
 
 
 def test_direction_and_distances():
