@@ -14,9 +14,11 @@
  *   host_unnamed.c   files without a name
  *   host_environment.c  variables of the environment
  *   host_write.c     results as CSV, TSV, JSON
+ *   host_counters*.c what the processor counts
  *
  * Every handle is counted.  Holds go one way, so they cannot form a ring:
- *   result -> session -> snapshot -> store -> program -> engine;  fill, import -> store
+ *   result -> session -> snapshot -> store -> program -> engine;  fill, import -> store;
+ *   counters -> engine
  */
 #ifndef PURE_HOST_INT_H
 #define PURE_HOST_INT_H
@@ -39,7 +41,8 @@ typedef enum {
   HOST_SESSION,
   HOST_RESULT,
   HOST_FILL,
-  HOST_IMPORT
+  HOST_IMPORT,
+  HOST_COUNTERS
 } host_kind;
 
 /* First in every handle.  refs: the caller's while state says open, and those of other handles. */

@@ -7,6 +7,7 @@
  *   run_call.c     calls and their times
  *   run_output.c   results as tables, CSV, JSON
  *   run_stats.c    what --stats prints
+ *   run_counters.c what --counters prints
  *   run_shell.c    -i
  *
  * Sees nothing of Pure but pure.h.  Answers go to standard output, everything else to standard
@@ -53,7 +54,7 @@ typedef struct {
   const char **externs; /* libraries of host functions */
   size_t nexterns;
   run_format format;
-  bool stats, work, shell, check, disasm, help, version;
+  bool stats, work, counters, shell, check, disasm, help, version;
   const char *compile, *save;
   uint32_t repeat; /* 0: not given */
   pure_limits limits;
@@ -74,6 +75,7 @@ typedef struct {
   uint32_t n;
   uint64_t work;
   bool event;
+  pure_count *counts; /* of all n; NULL: not asked for */
 } run_timing;
 
 typedef struct {
@@ -141,6 +143,7 @@ int run_read_file(const char *path, char **bytes, size_t *length, bool *stdin_us
 /* run_call.c */
 int run_call_check(const run *r, const run_words *words);
 int run_call(run *r, const run_words *words, uint32_t times);
+void run_timing_free(run_timing *t);
 void run_interruptible(run *r, bool on);
 
 /* run_output.c */
@@ -152,6 +155,12 @@ int run_output_end(void);
 void run_stats_print(run *r);
 void run_times_print(const run_timing *t);
 void run_lists_print(run *r, FILE *out);
+
+/* run_counters.c */
+/* *out NULL where nobody asked for them. */
+int run_counters_open(const run *r, pure_counters **out);
+void run_counters_close(pure_counters *counters, run_timing *t);
+void run_counters_print(const run_timing *t);
 
 /* run_shell.c */
 int run_shell(run *r);

@@ -84,11 +84,16 @@ static int compare(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
+void run_timing_free(run_timing *t) {
+  free(t->seconds);
+  free(t->counts);
+}
+
 static void keep_timing(run *r, run_timing *t) {
   qsort(t->seconds, t->n, sizeof *t->seconds, compare);
   run_timing *grown = realloc(r->timings, (r->ntimings + 1) * sizeof *grown);
   if (!grown) {
-    free(t->seconds);
+    run_timing_free(t);
     return;
   }
   r->timings = grown;
@@ -100,6 +105,7 @@ int run_call(run *r, const run_words *words, uint32_t times) {
   pure_value *values;
   pure_error e;
   pure_result *result = NULL;
+  pure_counters *counters;
   int status = prepare(r, words, &info, &values);
   if (status != RUN_FINE) {
     free(values);
@@ -107,12 +113,15 @@ int run_call(run *r, const run_words *words, uint32_t times) {
   }
   run_timing t = {.name = info.name, .event = info.kind == PURE_EVENT};
   t.seconds = run_alloc(times * sizeof *t.seconds);
+  status = run_counters_open(r, &counters);
   while (t.n < times && status == RUN_FINE) {
     pure_result_release(result);
+    pure_counters_start(counters);
     double start = run_clock();
     pure_status called =
         pure_session_call(r->session, info.name, values, info.nparameters, &result, &e);
     t.seconds[t.n++] = run_clock() - start;
+    pure_counters_stop(counters);
     if (called == PURE_FAULT) {
       run_fault_show(r, &e);
       status = RUN_FAULT;
@@ -121,12 +130,16 @@ int run_call(run *r, const run_words *words, uint32_t times) {
     }
   }
   t.work = pure_session_work(r->session);
+  run_counters_close(counters, &t);
   if (status == RUN_FINE)
     status = run_output(result, r->o.format, &r->answered);
   pure_result_release(result);
   free(values);
   if (r->o.work)
     fprintf(stderr, "work %s %llu\n", info.name, (unsigned long long)t.work);
-  keep_timing(r, &t);
+  if (t.n)
+    keep_timing(r, &t);
+  else
+    run_timing_free(&t);
   return status;
 }

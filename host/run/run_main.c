@@ -192,6 +192,8 @@ static int with_store(run *r) {
     run_times_print(&r->timings[i]);
   if (r->o.stats)
     run_stats_print(r);
+  for (size_t i = 0; i < r->ntimings; i++)
+    run_counters_print(&r->timings[i]);
   run_jit_end(r);
   return status;
 }
@@ -214,7 +216,7 @@ static void close_all(run *r) {
   pure_program_release(r->program);
   pure_engine_release(r->engine);
   for (size_t i = 0; i < r->ntimings; i++)
-    free(r->timings[i].seconds);
+    run_timing_free(&r->timings[i]);
   for (size_t i = 0; i < r->nloaded; i++)
     free(r->loaded[i].path);
   free(r->timings);

@@ -16,6 +16,7 @@ typedef enum {
   OPT_REPEAT,
   OPT_STATS,
   OPT_WORK,
+  OPT_COUNTERS,
   OPT_LIMIT_WORK,
   OPT_LIMIT_MEMORY,
   OPT_LIMIT_DEPTH,
@@ -45,6 +46,7 @@ static const struct {
     {"--repeat", OPT_REPEAT, true},
     {"--stats", OPT_STATS, false},
     {"--work", OPT_WORK, false},
+    {"--counters", OPT_COUNTERS, false},
     {"--limit-work", OPT_LIMIT_WORK, true},
     {"--limit-memory", OPT_LIMIT_MEMORY, true},
     {"--limit-depth", OPT_LIMIT_DEPTH, true},
@@ -73,7 +75,7 @@ static const char help[] =
     "  --on-duplicate error|first|last  which of the rows with one key stays (error)\n"
     "  --format table|csv|tsv|json  of answers (table on a terminal, else csv)\n"
     "  --repeat N                 call N times, tell min, median and max time\n"
-    "  --stats, --work            tell times, memory, lists, loops; the work of calls\n"
+    "  --stats, --work, --counters  tell times, memory, loops; work; cycles, misses\n"
     "  --limit-work N, --limit-depth N, --limit-time MS   limits of each call\n"
     "  --limit-memory BYTES[K|M|G]|none  likewise (four fifths of the machine's)\n"
     "  --jit auto|0|1|2|3         highest tier to compile for (PURE_JIT)\n"
@@ -246,6 +248,9 @@ static int set_option(run_options *o, option id, const char *value) {
     break;
   case OPT_WORK:
     o->work = true;
+    break;
+  case OPT_COUNTERS:
+    o->counters = true;
     break;
   case OPT_LIMIT_WORK:
     return number("--limit-work", value, false, UINT64_MAX, &o->limits.work);

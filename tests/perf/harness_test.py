@@ -65,7 +65,7 @@ def racers(name):
 
 
 def test_help():
-    programs = [perf(name) for name in RUNS]
+    programs = [perf(name) for name in (*RUNS, "pcount")]
     programs += [SRC / "perf" / name for name in ("cold-sweep", "callgrind-bfs")]
     for program in programs:
         lines = run(program, "--help").stdout.splitlines()
@@ -168,6 +168,53 @@ def test_callgrind():
     found = {row["name"]: row["instructions"] for row in map(json.loads, done.stdout.splitlines())}
     assert 5 < found["plain C"] / 20000 < 40, (found, done.stderr)
     assert found["plain C"] < found["narrow_ahead"] < found["Pure level 0"], found
+
+
+COUNTERS = ["cycles", "instructions", "branches", "branch_misses", "L1D_loads", "L1D_misses",
+            "LLC_loads", "LLC_misses", "task_clock", "page_faults", "context_switches"]
+
+
+def test_pcount():
+    """Every counter has a value, or the reason why not in words; the command's own output and
+    status are its own."""
+    count = perf("pcount")
+    done = run(count, "--json", "--", "sh", "-c", "echo out; exit 5", status=5)
+    line = json.loads(done.stderr)
+    assert done.stdout == "out\n" and line["status"] == 5 and line["wall_ms"] > 0
+    for name in COUNTERS:
+        assert line[name].get("value", 0) > 0 or len(line[name].get("reason", "")) > 20 or \
+            name.endswith(("misses", "switches")), (name, line)
+    assert line["task_clock"]["value"] > 0 and line["page_faults"]["value"] > 10
+    table = run(count, "true").stderr
+    for name in COUNTERS:
+        assert name.replace("_", " ") in table, table
+    if "not counted" in table:
+        assert "--valgrind" in table and re.search(r"\((E[A-Z]+|error \d+)\)", table), table
+    assert run(count, "sh", "-c", "kill -9 $$", status=137).stderr
+    assert "nonesuch" in run(count, "nonesuch", status=3).stderr
+    assert "which command" in run(count, status=2).stderr
+    if shutil.which("valgrind") and not SANITIZED:
+        said = run(count, "--valgrind", "true").stderr
+        assert re.search(r"I +refs: +[0-9,]+", said) and "D1  misses" in said, said
+
+
+def test_counters_of_calls():
+    people = SRC / "host/examples"
+    words = [os.environ["PURE_RUN"], people / "people.pure", "--load",
+             f"people={people}/people.csv", "--load", f"knows={people}/knows.csv", "--counters"]
+    done = run(*words, "--repeat", "5", "friends", "Ann")
+    assert done.stdout.startswith("friend,since\n")
+    assert "counters of friends, mean of 5 calls" in done.stderr, done.stderr
+    for name in COUNTERS:
+        assert name.replace("_", " ") in done.stderr, done.stderr
+    done = run(*words, "friends", "Ann", "+", "friends", "Bob")
+    assert done.stderr.count("counters of friends:") == 2, done.stderr
+    # Counters are closed with their call: a shell of many calls does not run out of files.
+    calls = "friends Ann\n" * 300
+    shell = subprocess.run([str(w) for w in [*words, "-i"]], input=calls, capture_output=True,
+                           text=True, env=ENVIRONMENT)
+    assert shell.returncode == 0 and "EMFILE" not in shell.stderr, shell.stderr[-2000:]
+    assert shell.stderr.count("counters of friends:") == 300
 
 
 def test_prefetch_report(folder):

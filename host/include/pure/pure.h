@@ -284,6 +284,49 @@ PURE_API void pure_engine_memory(const pure_engine *engine, pure_memory_stats *o
  * 0 turns it off. */
 PURE_API void pure_engine_fail_after(pure_engine *engine, uint64_t n, bool sticky);
 
+/* Counters */
+
+typedef enum {
+  /* Of the processor, in user space alone; the first four are on together, and so are the others.
+   */
+  PURE_COUNTER_CYCLES,
+  PURE_COUNTER_INSTRUCTIONS,
+  PURE_COUNTER_BRANCHES,
+  PURE_COUNTER_BRANCH_MISSES,
+  PURE_COUNTER_L1D_LOADS,
+  PURE_COUNTER_L1D_MISSES,
+  PURE_COUNTER_LLC_LOADS,
+  PURE_COUNTER_LLC_MISSES,
+  /* Of the system; there on every machine. */
+  PURE_COUNTER_TASK_CLOCK, /* nanoseconds of processor time */
+  PURE_COUNTER_PAGE_FAULTS,
+  PURE_COUNTER_CONTEXT_SWITCHES,
+  PURE_NCOUNTERS
+} pure_counter;
+
+typedef struct pure_counters pure_counters;
+
+typedef struct pure_count {
+  size_t size;      /* sizeof(pure_count), set by the caller */
+  const char *name; /* "cycles" and so on: a static text */
+  bool counted;     /* false: reason says why not, and value says nothing */
+  uint64_t value;   /* since they were made; scaled up where share is below 1 */
+  double share;     /* of the time counted in which it had a place on the processor; 1: all */
+  char reason[160];
+} pure_count;
+
+/* Counters of the calling thread, which alone may start, stop and read them; off.  What the machine
+ * does not count is no error: pure_counters_read tells. */
+PURE_API PURE_NODISCARD pure_status pure_counters_new(pure_engine *engine, pure_counters **out,
+                                                      pure_error *error);
+PURE_API void pure_counters_release(pure_counters *counters);
+/* What happens between a start and a stop is counted, and added to what was counted before. */
+PURE_API void pure_counters_start(pure_counters *counters);
+PURE_API void pure_counters_stop(pure_counters *counters);
+/* While they are off.  Past the last counter: PURE_NOT_FOUND, without an error text. */
+PURE_API PURE_NODISCARD pure_status pure_counters_read(const pure_counters *counters,
+                                                       pure_counter which, pure_count *out);
+
 /* Program */
 
 typedef struct pure_program pure_program;
