@@ -66,7 +66,7 @@ def racers(name):
 
 def test_help():
     programs = [perf(name) for name in (*RUNS, "pcount")]
-    programs += [SRC / "perf" / name for name in ("cold-sweep", "callgrind-bfs")]
+    programs += [SRC / "perf" / name for name in ("cold-sweep", "callgrind-bfs", "pairs")]
     for program in programs:
         lines = run(program, "--help").stdout.splitlines()
         assert lines[0] and len(lines) <= 40 and max(map(len, lines)) <= 100, program
@@ -215,6 +215,40 @@ def test_counters_of_calls():
                            text=True, env=ENVIRONMENT)
     assert shell.returncode == 0 and "EMFILE" not in shell.stderr, shell.stderr[-2000:]
     assert shell.stderr.count("counters of friends:") == 300
+
+
+def test_pairs(folder):
+    """Times of runs, processes and lines of JSON; what differs is refused before any is printed."""
+    pairs = SRC / "perf/pairs"
+    (folder / "p.pure").write_text("query q(n: int): int {\n  var s = 0\n"
+                                   "  for i in 1..n { s += i % 7 }\n  return s\n}\n")
+    call = f"{os.environ['PURE_RUN']} {folder}/p.pure q"
+    out = run(pairs, "--rounds", "3", "--a", f"{call} 1000", "--b", f"PURE_JIT=0 {call} 1000").stdout
+    assert re.search(r"^A +[0-9.]+ +[0-9.]+ +[0-9.]+$", out, re.M) and "B / A " in out, out
+    assert "3 pairs; answers and work equal" in out, out
+    slow = json.loads(run(pairs, "--json", "--of", "process", "--rounds", "5", "--a", "true", "--b",
+                          "sleep 0.2").stdout)
+    assert slow["verdict"] == "B is slower" and slow["low"] > 1 and len(slow["ratios"]) == 5
+    assert slow["low"] <= slow["pairs"] <= slow["high"], slow
+    tool = f"{perf('scalar-run')} --n 3000 --levels 0 --rounds 2 --json"
+    assert "B / A" in run(pairs, "--of", "json", "--rounds", "2", "--a", tool, "--b", tool).stdout
+    refused = [
+        (f"{call} 1000", f"{call} 1002", "standard output differs"),
+        (f"{call} 1000", f"{call} 1001", "work differs"),  # 1001 is a multiple of 7
+        ("echo 1", "echo 2", "standard output differs"),
+        ("sh -c 'echo work q 1 >&2'", "sh -c 'echo work q 2 >&2'", "work differs"),
+    ]
+    for a, b, why in refused:
+        done = run(pairs, "--rounds", "2", "--a", a, "--b", b, status=1)
+        assert done.stdout == "" and why in done.stderr, done
+    for side in "ab":
+        done = run(pairs, "--rounds", "2", "--spoil", side, "--a", f"{call} 9", "--b", f"{call} 9",
+                   status=1)
+        assert done.stdout == "" and "wrong answer" in done.stderr, done
+    other = tool.replace("3000", "3001")
+    assert "differs" in run(pairs, "--of", "json", "--a", tool, "--b", other, status=1).stderr
+    run(pairs, "--a", "true", "--b", "false", status=3)
+    run(pairs, "--a", "true", "--b", "A=1", status=2)
 
 
 def test_prefetch_report(folder):
