@@ -166,6 +166,7 @@ typedef struct {
   uint64_t bucket_max_span;     /* PURE_LIST_BUCKET_SPAN: width 1 while span <= this * count */
   uint64_t share_copy_bytes;    /* PURE_LIST_SHARE_COPY: a shared dense or array list up to this
                                    size is copied on write; a bigger one becomes a tree */
+  uint64_t wide;                /* PURE_LIST_NARROW=0: every cell takes 8 bytes */
   uint64_t stress_seed;         /* PURE_JIT_STRESS=layout: != 0 changes layouts at random */
 } ls_policy;
 extern const ls_policy ls_policy_default;

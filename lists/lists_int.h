@@ -144,6 +144,8 @@ ls_status ls_array_adopt(ls_list *l, uint64_t shape, void *const *cols, uint64_t
 /* Policy: the layout for a keyed list with these numbers. */
 ls_layout ls_policy_keyed(const ls_list *l, uint64_t count, int64_t lo, int64_t hi);
 
+/* Of a list without rows. */
+uint64_t ls_policy_shape(const ls_policy *p, const ls_schema *s, ls_layout layout);
 bool ls_policy_can_dense(const ls_schema *s); /* one int, date or bool key */
 /* Smallest and largest first key of a list with rows (ls_policy_can_dense). */
 void ls_policy_key_range(ls_list *l, int64_t *lo, int64_t *hi);

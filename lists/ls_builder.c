@@ -41,7 +41,7 @@ uint64_t ls_builder_rows(const ls_builder *b) {
   return rows;
 }
 
-static ls_status column_widen(ls_builder *b, ls_bcol *col, unsigned width) {
+ls_status ls_builder_widen(ls_builder *b, ls_bcol *col, unsigned width) {
   if (col->cells != NULL) {
     void *to = ls_block_new(b->mem, (size_t)col->cap << width, false);
     if (to == NULL)
@@ -108,7 +108,7 @@ ls_status ls_builder_append(ls_builder *b, unsigned col, const int64_t *v, size_
   if (n > LS_MAX_ROWS - to->n)
     return LS_LIMIT;
   unsigned width = real ? 3 : width_needed(v, n);
-  if (width > to->width && column_widen(b, to, width) != LS_OK)
+  if (width > to->width && ls_builder_widen(b, to, width) != LS_OK)
     return LS_NOMEM;
   if (column_reserve(b, to, to->n + n) != LS_OK)
     return LS_NOMEM;

@@ -60,6 +60,9 @@ void ls_lanes_unpack(const ls_lanes *k, unsigned i, const void *words, unsigned 
 unsigned ls_lanes_bits(const ls_lanes *k, unsigned first, unsigned last);
 bool ls_lanes_equal(const ls_lanes *k, uint64_t row, uint64_t other);
 
+/* A column's cells, wider. */
+ls_status ls_builder_widen(ls_builder *b, ls_bcol *col, unsigned width);
+
 /* A builder on its way to a list. */
 typedef struct {
   ls_builder *b;

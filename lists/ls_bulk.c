@@ -62,6 +62,14 @@ static ls_status columns_trim(const ls_bulk *k) {
   return LS_OK;
 }
 
+static ls_status columns_widen(ls_builder *b) {
+  ls_status st = LS_OK;
+  for (unsigned c = 0; st == LS_OK && c < b->schema->ncols; c++)
+    if (b->col[c].width < 3)
+      st = ls_builder_widen(b, &b->col[c], 3);
+  return st;
+}
+
 static uint64_t shape_of(const ls_builder *b, ls_layout layout) {
   uint64_t shape = ls_shape_make(b->schema, layout, LS_BASE_ZERO);
   for (unsigned c = 0; c < b->schema->ncols && c < LS_SHAPE_COLS; c++)
@@ -110,6 +118,8 @@ static ls_status columns_finish(ls_bulk *k, ls_list *l, ls_list *to) {
   bool sorted = b->schema->nkeys == 0;
   if (st == LS_OK && !sorted && !ls_lanes_sorted(b, k->n))
     st = ls_bulk_sort(k);
+  if (st == LS_OK && to->policy->wide)
+    st = columns_widen(b);
   if (st == LS_OK)
     st = columns_adopt(k, to);
   if (st == LS_OK)

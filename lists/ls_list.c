@@ -31,12 +31,12 @@ ls_list *ls_list_new(const ls_schema *schema, ls_mem *mem, ls_texts *texts, cons
   ls_list *l = ls_mem_zalloc(mem, header_bytes(schema));
   if (l == NULL)
     return NULL;
-  l->shape = ls_shape_make(schema, LS_FLAT, 0);
   l->version = 1;
   l->schema = schema;
   l->mem = mem;
   l->texts = texts;
   l->policy = policy != NULL ? policy : &ls_policy_default;
+  l->shape = ls_policy_shape(l->policy, schema, LS_FLAT);
   l->budget = budget;
   l->fresh = true;
   l->stress = l->policy->stress_seed;
@@ -118,7 +118,7 @@ ls_list *ls_list_twin(const ls_list *l) {
 static void forget_blocks(ls_list *l) {
   memset(&l->u, 0, sizeof l->u);
   memset(l->col, 0, l->schema->ncols * sizeof l->col[0]);
-  l->shape = ls_shape_make(l->schema, LS_FLAT, 0);
+  l->shape = ls_policy_shape(l->policy, l->schema, LS_FLAT);
   l->count = 0;
   l->lookups = 0;
   l->reorders = 0;

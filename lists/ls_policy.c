@@ -14,6 +14,7 @@ const ls_policy ls_policy_default = {
     .bucket_rows = 8,
     .bucket_max_span = 4,
     .share_copy_bytes = 1 << 16,
+    .wide = 0,
     .stress_seed = 0,
 };
 
@@ -55,6 +56,16 @@ bool ls_read_stress(const char *text, const char *word, uint64_t *seed) {
   return true;
 }
 
+static void read_narrow(ls_policy *p, const char **bad) {
+  const char *text = getenv("PURE_LIST_NARROW");
+  if (text == NULL)
+    return;
+  if (strcmp(text, "0") == 0 || strcmp(text, "1") == 0)
+    p->wide = text[0] == '0';
+  else
+    *bad = "PURE_LIST_NARROW";
+}
+
 void ls_policy_from_env(ls_policy *p, const char **bad) {
   const struct {
     const char *name;
@@ -76,9 +87,17 @@ void ls_policy_from_env(ls_policy *p, const char **bad) {
     if (text != NULL && !parse_number(text, strlen(text), settings[i].value))
       *bad = settings[i].name;
   }
+  read_narrow(p, bad);
   const char *stress = getenv("PURE_JIT_STRESS");
   if (stress != NULL && !ls_read_stress(stress, "layout", &p->stress_seed))
     *bad = "PURE_JIT_STRESS";
+}
+
+uint64_t ls_policy_shape(const ls_policy *p, const ls_schema *s, ls_layout layout) {
+  uint64_t shape = ls_shape_make(s, layout, LS_BASE_ZERO);
+  for (unsigned c = 0; p->wide && c < s->ncols; c++)
+    shape = ls_shape_with_width(shape, c, 3);
+  return shape;
 }
 
 bool ls_policy_can_dense(const ls_schema *s) {

@@ -39,7 +39,7 @@ static uint64_t shape_for(ls_list *l, ls_layout to) {
   if (ls_shape_layout(l->shape) == LS_DENSE && to != LS_DENSE) {
     int64_t lo, hi;
     key_span(l, &lo, &hi);
-    unsigned w = lo < 0 ? 3 : ls_width_of(LS_INT, (ls_val){.i = hi});
+    unsigned w = lo < 0 || l->policy->wide ? 3 : ls_width_of(LS_INT, (ls_val){.i = hi});
     shape = ls_shape_with_width(shape, 0, w);
   }
   return shape;

@@ -87,7 +87,7 @@ static ls_status widen_for(ls_list *l, const ls_val *row, unsigned from) {
 /* A fresh keyed list gets the layout that suits its first row. */
 static ls_status start_layout(ls_list *l, ls_layout layout) {
   uint64_t flat = l->shape;
-  l->shape = ls_shape_make(l->schema, layout, LS_BASE_ZERO);
+  l->shape = ls_policy_shape(l->policy, l->schema, layout);
   ls_status st = ls_ops(l)->start(l, NULL);
   if (st != LS_OK)
     l->shape = flat;

@@ -13,13 +13,13 @@
 #include "perf/support/bfs_side.h"
 #include "perf/support/sample.h"
 
-enum { MAX_PURE = 2 * ARGS_MAX_LEVELS + ARGS_MAX_NUMBERS, MAX_RACERS = FLOOR_FORMS + MAX_PURE };
+enum { MAX_PURE = 2 * (ARGS_MAX_LEVELS + ARGS_MAX_NUMBERS), MAX_RACERS = FLOOR_FORMS + MAX_PURE };
 
 static const char tool[] = "bfs-run";
 static const char usage[] =
     "usage: bfs-run [--nodes N] [--edges M] [--seed S] [--rounds R] [--levels L,L...]\n"
     "               [--floors F,F...] [--direction] [--distances D,D...]\n"
-    "               [--clock C] [--json]\n"
+    "               [--caches B,B...] [--clock C] [--json]\n"
     "\n"
     "Breadth-first search from node 0 of a uniform random directed graph: plain C, floors and\n"
     "Pure in turn, in this process, answers compared node by node before a time is printed.\n"
@@ -39,6 +39,7 @@ static const char usage[] =
     "                 narrow_ahead  narrow with prefetches: what level 3 should come to\n"
     "  --direction  the direction-optimising search of the examples too, at the same levels\n"
     "  --distances D,D...  level 3 too with each of these PURE_PREFETCH_DISTANCEs\n"
+    "  --caches B,B...     level 3 too with each of these PURE_PREFETCH_CACHEs\n"
     "  --clock C    wall, or cpu: of the thread alone, for busy machines (default wall)\n"
     "  --json       a line of JSON for each level and floor instead of the table\n"
     "  --spoil WHO  change one answer of the racer of that name, to see it caught\n"
@@ -50,7 +51,7 @@ typedef struct {
   uint64_t nodes, edges, rounds, seed;
   args_levels levels;
   args_names floors;
-  args_numbers distances;
+  args_numbers distances, caches;
   const char *spoil;
   sample_clock clock;
   bool direction, json;
@@ -77,6 +78,7 @@ static bool parse(int argc, char **argv, options *o, int *status) {
       {"--floors", ARGS_NAMES, &o->floors, 0, 0},
       {"--direction", ARGS_FLAG, &o->direction, 0, 0},
       {"--distances", ARGS_NUMBERS, &o->distances, 1, 1024},
+      {"--caches", ARGS_NUMBERS, &o->caches, 0, UINT64_MAX / 64},
       {"--clock", ARGS_CLOCK, &o->clock, 0, 0},
       {"--json", ARGS_FLAG, &o->json, 0, 0},
       {"--spoil", ARGS_TEXT, &o->spoil, 0, 0},
@@ -107,6 +109,8 @@ static race_status open_levels(contest *c, const options *o) {
     status = open_pure(c, (bfs_how){.level = o->levels.level[i], .kind = BFS_DIRECTION});
   for (uint32_t i = 0; status == RACE_OK && i < o->distances.n; i++)
     status = open_pure(c, (bfs_how){.level = 3, .distance = (uint32_t)o->distances.number[i]});
+  for (uint32_t i = 0; status == RACE_OK && i < o->caches.n; i++)
+    status = open_pure(c, (bfs_how){.level = 3, .has_cache = true, .cache = o->caches.number[i]});
   return status;
 }
 
@@ -164,6 +168,8 @@ static void print_json(const contest *c, const options *o, uint32_t i) {
          o->nodes, o->edges, o->seed, rounds, sample_clock_name(o->clock),
          sample_median(plain->ms, rounds), is_pure ? "pure" : "floor", sample_median(r->ms, rounds),
          race_ratio(r, plain, rounds));
+  if (is_pure && p->how.has_cache)
+    printf(",\"cache\":%" PRIu64, p->how.cache);
   if (ahead)
     printf(",\"ratio_narrow_ahead\":%.4f", race_ratio(r, ahead, rounds));
   print_pairs(plain, r, rounds);

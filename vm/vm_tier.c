@@ -87,6 +87,10 @@ void vm_tier_options_from_env(vm_tier_options *o, const char **bad) {
     o->threads = (uint32_t)n;
   if (read_number("PURE_PREFETCH_DISTANCE", 1024, &n, bad))
     o->distance = (uint32_t)n;
+  if (read_number("PURE_PREFETCH_CACHE", UINT64_MAX / 64, &n, bad)) {
+    o->has_cache_bytes = true;
+    o->cache_bytes = n;
+  }
   if (read_number("PURE_JIT_THRESHOLD", UINT64_MAX / 8, &n, bad)) {
     o->has_threshold = true;
     o->threshold = n;
@@ -152,7 +156,7 @@ vm_tier *vm_tier_new(ls_mem *mem, const vm_tier_options *o) {
   if (t->o.most_code == 0)
     t->o.most_code = MOST_CODE;
   t->last = &t->first;
-  t->cache_bytes = cache_bytes();
+  t->cache_bytes = o->has_cache_bytes ? o->cache_bytes : cache_bytes();
   pthread_mutex_init(&t->lock, NULL);
   pthread_mutex_init(&t->loading, NULL);
   pthread_cond_init(&t->work, NULL);

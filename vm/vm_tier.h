@@ -34,7 +34,9 @@ typedef struct {
   bool check;         /* replay what regions did on the interpreter and compare */
   uint32_t perf;      /* VM_TIER_PERF_ bits: what is written for the profiler perf */
   uint32_t distance;  /* of prefetches; 0: the default */
-  uint64_t most_code; /* bytes of compiled code, all together; 0: the default */
+  bool has_cache_bytes;
+  uint64_t cache_bytes; /* prefetches are for what is larger; 0: for all.  Default: by machine */
+  uint64_t most_code;   /* bytes of compiled code, all together; 0: the default */
   /* Folder for compiled objects, made where it is missing: the two texts together.  NULL: none.
    * Copied. */
   const char *cache_dir, *cache_suffix;

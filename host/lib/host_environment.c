@@ -19,6 +19,7 @@ static const struct {
     {"PURE_JIT_THREADS", "a number from 1 to 64"},
     {"PURE_JIT_THRESHOLD", NUMBER},
     {"PURE_PREFETCH_DISTANCE", "a number from 1 to 1024"},
+    {"PURE_PREFETCH_CACHE", NUMBER},
     {"PURE_JIT_STRESS", SEEDED},
     {"PURE_JIT_PERF", "some of map, jitdump and gdb with commas between"},
     {"PURE_LIST_DENSE_MIN_SPAN", NUMBER},
@@ -29,6 +30,7 @@ static const struct {
     {"PURE_LIST_BUCKET_ROWS", SOME},
     {"PURE_LIST_BUCKET_SPAN", NUMBER},
     {"PURE_LIST_SHARE_COPY", NUMBER},
+    {"PURE_LIST_NARROW", FLAG},
 };
 
 static pure_status refuse(const char *name, pure_error *e) {

@@ -178,21 +178,29 @@ static race_status open_program(bfs_pure *p) {
   return status;
 }
 
-/* The distance reaches an engine by its environment alone. */
-static race_status open_at_distance(bfs_pure *p) {
+/* Settings of prefetches reach an engine by its environment alone. */
+static race_status open_with(bfs_pure *p, const char *variable, uint64_t value) {
   char text[24];
-  if (p->how.distance == 0)
-    return open_program(p);
-  snprintf(text, sizeof text, "%u", p->how.distance);
-  if (setenv("PURE_PREFETCH_DISTANCE", text, 1) != 0)
+  snprintf(text, sizeof text, "%" PRIu64, value);
+  if (setenv(variable, text, 1) != 0)
     return RACE_CANNOT;
   race_status status = open_program(p);
-  unsetenv("PURE_PREFETCH_DISTANCE");
+  unsetenv(variable);
   return status;
 }
 
+static race_status open_as_told(bfs_pure *p) {
+  if (p->how.has_cache)
+    return open_with(p, "PURE_PREFETCH_CACHE", p->how.cache);
+  if (p->how.distance)
+    return open_with(p, "PURE_PREFETCH_DISTANCE", p->how.distance);
+  return open_program(p);
+}
+
 static void name_pure(const bfs_how *how, racer *out) {
-  if (how->distance)
+  if (how->has_cache)
+    snprintf(out->name, sizeof out->name, "cache %" PRIu64, how->cache);
+  else if (how->distance)
     snprintf(out->name, sizeof out->name, "distance %u", how->distance);
   else
     snprintf(out->name, sizeof out->name, "%s %u",
@@ -205,7 +213,7 @@ race_status bfs_pure_open(bfs_pure *p, const bfs_task *t, bfs_how how, racer *ou
   *out = (racer){.run = run_pure, .user = p, .group = how.kind};
   name_pure(&how, out);
   race_progress(t->tool, "filling lists");
-  race_status status = open_at_distance(p);
+  race_status status = open_as_told(p);
   if (status == RACE_OK && !fill_list(p, "edges"))
     status = RACE_CANNOT;
   if (status == RACE_OK && how.kind == BFS_DIRECTION && !fill_list(p, "in_edges"))

@@ -30,11 +30,14 @@ void bfs_floor_close(bfs_floor *f);
 
 typedef enum { BFS_PLAIN, BFS_DIRECTION } bfs_kind;
 
-/* distance: of prefetches, in rows; 0: the default. */
+/* distance: of prefetches, in rows; 0: the default.  cache: bytes from which on they are worth it.
+ */
 typedef struct {
   uint32_t level;
   bfs_kind kind;
   uint32_t distance;
+  bool has_cache;
+  uint64_t cache;
 } bfs_how;
 
 /* A search in Pure. */

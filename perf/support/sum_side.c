@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static race_status check(const sum_task *t, const racer *r, int64_t sum) {
+race_status sum_check(const sum_task *t, const racer *r, int64_t sum) {
   if (t->spoil && strcmp(t->spoil, r->name) == 0)
     sum++;
   if (sum == t->sum)
@@ -20,7 +20,7 @@ static race_status run_floor(racer *self, sample_watch *watch) {
   sample_start(watch);
   int64_t sum = f->run(f->data, f->form);
   sample_stop(watch);
-  return check(f->task, self, sum);
+  return sum_check(f->task, self, sum);
 }
 
 void sum_floor_open(sum_floor *f, const char *name, racer *out) {
@@ -34,7 +34,7 @@ static race_status run_pure(racer *self, sample_watch *watch) {
   race_status status = pure_side_call(&p->side, p->function, NULL, 0, &result, watch);
   if (status != RACE_OK)
     return status;
-  status = check(p->task, self, pure_result_value(result).as.i);
+  status = sum_check(p->task, self, pure_result_value(result).as.i);
   self->work = pure_session_work(p->side.session);
   pure_side_release(result, watch);
   return status;

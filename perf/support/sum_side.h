@@ -12,6 +12,9 @@ typedef struct {
   const char *spoil; /* the racer of this name has its answer changed before it is compared */
 } sum_task;
 
+/* RACE_WRONG, with a message, where the racer's sum is another. */
+race_status sum_check(const sum_task *t, const racer *r, int64_t sum);
+
 /* By hand. */
 typedef struct {
   const sum_task *task;
