@@ -78,7 +78,7 @@ static bool parse(int argc, char **argv, options *o, int *status) {
       {"--floors", ARGS_NAMES, &o->floors, 0, 0},
       {"--direction", ARGS_FLAG, &o->direction, 0, 0},
       {"--distances", ARGS_NUMBERS, &o->distances, 1, 1024},
-      {"--caches", ARGS_NUMBERS, &o->caches, 0, UINT64_MAX / 64},
+      {"--caches", ARGS_NUMBERS, &o->caches, 0, UINT64_MAX / 256},
       {"--clock", ARGS_CLOCK, &o->clock, 0, 0},
       {"--json", ARGS_FLAG, &o->json, 0, 0},
       {"--spoil", ARGS_TEXT, &o->spoil, 0, 0},

@@ -87,7 +87,7 @@ void vm_tier_options_from_env(vm_tier_options *o, const char **bad) {
     o->threads = (uint32_t)n;
   if (read_number("PURE_PREFETCH_DISTANCE", 1024, &n, bad))
     o->distance = (uint32_t)n;
-  if (read_number("PURE_PREFETCH_CACHE", UINT64_MAX / 64, &n, bad)) {
+  if (read_number("PURE_PREFETCH_CACHE", UINT64_MAX / 256, &n, bad)) {
     o->has_cache_bytes = true;
     o->cache_bytes = n;
   }

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-NEVER = 1 << 56
+NEVER = 1 << 50
 
 
 def read(path):
