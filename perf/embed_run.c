@@ -51,6 +51,14 @@ typedef struct {
   pure_session *session;
 } side;
 
+static race_status check(const racer *r, int64_t sum, int64_t expected) {
+  if (sum == expected)
+    return RACE_OK;
+  fprintf(stderr, "%s: wrong answer: %s has %" PRId64 ", should be %" PRId64 "\n", tool, r->name,
+          sum, expected);
+  return RACE_WRONG;
+}
+
 static race_status complain(const pure_error *e) {
   fprintf(stderr, "%s: %s\n", tool, e->message);
   return RACE_CANNOT;
@@ -65,7 +73,7 @@ static race_status side_open(side *s, const options *o, pure_jit jit) {
   pure_error e = {0};
   pure_jit_options tiers = {.size = sizeof tiers, .threshold = 1};
   pure_engine_options engine = {
-      .size = sizeof engine, .jit = jit, .jit_sync = true, .tiers = &tiers};
+      .size = sizeof engine, .jit = jit, .environment = true, .jit_sync = true, .tiers = &tiers};
   const pure_binding b = {"pure plus(int, int): int", (pure_function)plus, NULL};
   s->o = o;
   if (pure_engine_new(&engine, &s->engine, &e) != PURE_OK ||
@@ -223,7 +231,7 @@ static race_status run_c(racer *self, sample_watch *watch) {
   for (int64_t i = 1; i <= n; i++)
     s = f(NULL, s, i);
   sample_stop(watch);
-  return s == n * (n + 1) / 2 ? RACE_OK : RACE_WRONG;
+  return check(self, s, n * (n + 1) / 2);
 }
 
 static race_status run_pure(racer *self, sample_watch *watch) {
@@ -240,7 +248,7 @@ static race_status run_pure(racer *self, sample_watch *watch) {
   self->work = pure_session_work(s->session);
   int64_t answer = pure_result_value(r).as.i;
   pure_result_release(r);
-  return answer == n * (n + 1) / 2 ? RACE_OK : RACE_WRONG;
+  return check(self, answer, n * (n + 1) / 2);
 }
 
 static bool make_columns(options *o) {
@@ -256,39 +264,50 @@ static bool make_columns(options *o) {
   return true;
 }
 
-static race_status race_columns(options *o) {
-  racer r[] = {{.name = "memcpy and narrow", .run = run_copy, .user = o},
-               {.name = "pure_fill_ints", .run = run_ints, .user = o},
-               {.name = "pure_fill_arrow", .run = run_arrow, .user = o}};
-  const racer *bases[] = {&r[0], &r[1]};
-  race_status status = race_run(tool, o->clock, r, 3, (uint32_t)o->rounds);
-  if (status == RACE_OK) {
-    printf("%" PRIu64 " rows of 3 ints, %" PRIu64 " rounds; sums equal\n", o->rows, o->rounds);
-    race_print(r, 3, (uint32_t)o->rounds, bases, 2);
-  }
-  race_free(r, 3);
-  return status;
+enum { FILLS = 3, LEVELS = 4, CALLERS = LEVELS + 1 };
+
+static race_status race_columns(options *o, racer r[FILLS]) {
+  r[0] = (racer){.name = "memcpy and narrow", .run = run_copy, .user = o};
+  r[1] = (racer){.name = "pure_fill_ints", .run = run_ints, .user = o};
+  r[2] = (racer){.name = "pure_fill_arrow", .run = run_arrow, .user = o};
+  return race_run(tool, o->clock, r, FILLS, (uint32_t)o->rounds);
 }
 
-static race_status race_calls(options *o) {
-  static const pure_jit levels[] = {PURE_JIT_0, PURE_JIT_1, PURE_JIT_2, PURE_JIT_3};
-  side sides[4] = {{0}};
-  racer r[5] = {{.name = "C", .run = run_c, .user = o}};
-  const racer *base = &r[0];
+static race_status race_calls(options *o, side sides[LEVELS], racer r[CALLERS]) {
+  static const pure_jit levels[LEVELS] = {PURE_JIT_0, PURE_JIT_1, PURE_JIT_2, PURE_JIT_3};
   race_status status = RACE_OK;
-  for (int i = 0; i < 4 && status == RACE_OK; i++) {
+  r[0] = (racer){.name = "C", .run = run_c, .user = o};
+  for (int i = 0; i < LEVELS && status == RACE_OK; i++) {
     r[i + 1] = (racer){.run = run_pure, .user = &sides[i], .group = 1};
     snprintf(r[i + 1].name, sizeof r[i + 1].name, "Pure level %d", i);
     status = side_open(&sides[i], o, levels[i]);
   }
   if (status == RACE_OK)
-    status = race_run(tool, o->clock, r, 5, (uint32_t)o->rounds);
-  if (status == RACE_OK) {
-    printf("%" PRIu64 " calls, %" PRIu64 " rounds; answers and work equal\n", o->calls, o->rounds);
-    race_print(r, 5, (uint32_t)o->rounds, &base, 1);
-  }
-  race_free(r, 5);
-  for (int i = 0; i < 4; i++)
+    status = race_run(tool, o->clock, r, CALLERS, (uint32_t)o->rounds);
+  return status;
+}
+
+static void print_all(const options *o, const racer fills[FILLS], const racer callers[CALLERS]) {
+  const racer *bases[] = {&fills[0], &fills[1]}, *base = &callers[0];
+  uint32_t rounds = (uint32_t)o->rounds;
+  printf("%" PRIu64 " rows of 3 ints, %u rounds; sums equal\n", o->rows, rounds);
+  race_print(fills, FILLS, rounds, bases, 2);
+  printf("%" PRIu64 " calls, %u rounds; answers and work equal\n", o->calls, rounds);
+  race_print(callers, CALLERS, rounds, &base, 1);
+}
+
+/* No time is printed before both races are over. */
+static race_status run_all(options *o) {
+  side sides[LEVELS] = {{0}};
+  racer fills[FILLS] = {{.user = NULL}}, callers[CALLERS] = {{.user = NULL}};
+  race_status status = make_columns(o) ? race_columns(o, fills) : RACE_CANNOT;
+  if (status == RACE_OK)
+    status = race_calls(o, sides, callers);
+  if (status == RACE_OK)
+    print_all(o, fills, callers);
+  race_free(fills, FILLS);
+  race_free(callers, CALLERS);
+  for (int i = 0; i < LEVELS; i++)
     side_close(&sides[i]);
   return status;
 }
@@ -304,10 +323,8 @@ int main(int argc, char **argv) {
   if (!args_parse(argc, argv, tool, usage, table, &status))
     return status;
   race_warn_of_load(tool);
-  race_status done = make_columns(&o) ? race_columns(&o) : RACE_CANNOT;
-  if (done == RACE_OK)
-    done = race_calls(&o);
+  status = (int)run_all(&o);
   for (int c = 0; c < COLUMNS; c++)
     free(o.column[c]);
-  return (int)done;
+  return status;
 }

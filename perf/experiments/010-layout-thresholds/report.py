@@ -2,7 +2,7 @@
 """The tables, and the plots where gnuplot is installed, of samples.jsonl.
 
 usage: report.py SAMPLES.jsonl FOLDER
-array: of each workload the regret of a setting is its median over that of the best setting.
+array, slices: of each workload the regret of a setting is its median over that of the best setting.
 dense: the median, and the peak of memory, of the dense list over those of the hash list.
 """
 import json
@@ -29,25 +29,27 @@ def show(rows):
 
 
 def regrets(rows):
-    """(level, rows, look-ups) -> {setting: regret}"""
+    """(what, level, rows, look-ups) -> {setting: regret}"""
     loads = {}
     for row in rows:
-        if row["what"] == "array":
-            key = (row["level"], row["rows"], row["lookups"])
+        if row["what"] != "dense":
+            key = (row["what"], row["level"], row["rows"], row["lookups"])
             loads.setdefault(key, {})[row["setting"]] = row["ms"]
     return {key: {s: ms / min(by.values()) for s, ms in by.items()} for key, by in loads.items()}
 
 
 def print_array(found):
     settings = sorted(next(iter(found.values())))
-    table = [["level", "rows", "look-ups"] + [str(s) for s in settings]]
-    for (level, rows, lookups), by in found.items():
-        table.append([str(level), str(rows), str(lookups)] + [f"{by[s]:.2f}" for s in settings])
-    print("array: regret by setting")
+    table = [["what", "level", "rows", "look-ups"] + [str(s) for s in settings]]
+    for (what, level, rows, lookups), by in found.items():
+        table.append([what, str(level), str(rows), str(lookups)] + [f"{by[s]:.2f}" for s in settings])
+    print("regret by setting")
     show(table)
     for name, of in ("mean regret", mean), ("worst regret", max):
-        print(name + ": " + ", ".join(f"{s}: {of([by[s] for by in found.values()]):.3f}"
-                                      for s in settings))
+        for what in sorted({key[0] for key in found}) + [""]:
+            print(f"{name} of {what or 'all'}: " + ", ".join(
+                f"{s}: {of([by[s] for key, by in found.items() if what in key or not what]):.3f}"
+                for s in settings))
 
 
 def dense_ratios(rows):
@@ -93,9 +95,9 @@ def main():
     print_array(array)
     print_dense(dense)
     curves = {}
-    for (level, rows, lookups), by in array.items():
+    for (what, level, rows, lookups), by in array.items():
         for setting, regret in by.items():
-            if rows == max(k[1] for k in array) and level == max(k[0] for k in array):
+            if what == "array" and level == 0 and rows == max(k[2] for k in array):
                 curves.setdefault(f"setting {setting}", []).append((lookups / rows, regret))
     plot(folder, "array.svg", "time / best setting", "look-ups between changes, for each row", curves)
     plot(folder, "dense.svg", "dense / hash, time", "numbers a key",

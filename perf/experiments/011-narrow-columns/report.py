@@ -30,9 +30,9 @@ def table(rows):
 def plot(rows, folder):
     if shutil.which("gnuplot") is None:
         return
-    script = ["set terminal svg size 760,440 font 'sans,13'", f"set output '{folder / 'narrow.svg'}'",
+    script = ["set terminal svg size 860,560 font 'sans,13'", f"set output '{folder / 'narrow.svg'}'",
               "set ylabel 'cells of 8 bytes / narrow cells, time'", "set grid y",
-              "set yrange [0:*]", "set xtics rotate by -30", "set boxwidth 0.6",
+              "set yrange [0:*]", "set xtics rotate by -45", "set boxwidth 0.6",
               "set style fill solid 0.6", "set xrange [-0.6:*]", "$d << end"]
     script += [f'{i} "{r["workload"]}, level {r["level"]}" {r["pairs"]:.4f} {r["low"]:.4f} '
                f'{r["high"]:.4f}' for i, r in enumerate(rows)]

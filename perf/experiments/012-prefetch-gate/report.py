@@ -2,8 +2,8 @@
 """The table, and the plot where gnuplot is installed, of samples.jsonl.
 
 usage: report.py SAMPLES.jsonl FOLDER
-Of each graph the median of a setting over that of the best one. The last rows are the geometric mean
-and the worst of each.
+Of each size of graph the time of a setting (the geometric mean of the medians of its graphs) over that
+of the best one. The last rows are the geometric mean and the worst of each.
 """
 import json
 import math
@@ -15,14 +15,19 @@ import sys
 NEVER = 1 << 50
 
 
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def read(path):
-    """nodes -> {bytes: median ms}; -1 is level 2."""
+    """nodes -> {bytes: ms}; -1 is level 2."""
     graphs = {}
     for line in pathlib.Path(path).read_text().splitlines():
         row = json.loads(line)
         if "level" in row:
-            graphs.setdefault(row["nodes"], {})[row.get("cache", -1)] = row["pure_ms"]
-    return graphs
+            by = graphs.setdefault(row["nodes"], {})
+            by.setdefault(row.get("cache", -1), []).append(row["pure_ms"])
+    return {n: {s: mean(ms) for s, ms in by.items()} for n, by in graphs.items()}
 
 
 def name(setting):
@@ -37,8 +42,7 @@ def table(found):
     settings = sorted(next(iter(found.values())))
     rows = [["nodes"] + [name(s) for s in settings]]
     rows += [[str(n)] + [f"{by[s]:.3f}" for s in settings] for n, by in found.items()]
-    rows.append(["mean"] + [f"{math.exp(sum(math.log(by[s]) for by in found.values()) / len(found)):.3f}"
-                            for s in settings])
+    rows.append(["mean"] + [f"{mean([by[s] for by in found.values()]):.3f}" for s in settings])
     rows.append(["worst"] + [f"{max(by[s] for by in found.values()):.3f}" for s in settings])
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     for row in rows:
