@@ -179,6 +179,7 @@ bool ls_read_stress(const char *text, const char *word, uint64_t *seed);
 
 typedef struct ls_undo ls_undo;
 typedef struct ls_node ls_node; /* tree node, lists/ only */
+typedef struct ls_finger ls_finger;
 
 /* Compiled code and the interpreter read this directly; only lists/ writes it. */
 typedef struct ls_list {
@@ -209,6 +210,7 @@ typedef struct ls_list {
       uint32_t *col_offset; /* byte offset of column c in a leaf; ncols entries */
       uint64_t epoch;       /* a node stamped with it is reachable from this list alone;
                                grows when the root is shared */
+      ls_finger *finger;    /* where the last descent ended, or NULL */
     } tree;
     struct {
       uint64_t cap;

@@ -10,7 +10,7 @@ static ls_status tree_find(ls_list *l, const ls_texts *tx, const ls_val *key, ls
   const ls_schema *s = l->schema;
   ls_probe p = ls_probe_make(l, tx, key, s->nkeys, false);
   ls_path path;
-  ls_path_find(l, &p, &path);
+  ls_path_near(l, &p, &path);
   if (path.slot == path.leaf->n)
     return LS_MISSING;
   for (unsigned c = 0; c < s->nkeys; c++) {
@@ -31,7 +31,7 @@ static ls_status tree_bound(ls_list *l, const ls_texts *tx, const ls_val *key, u
     return LS_OK;
   ls_probe p = ls_probe_make(l, tx, key, n, after);
   ls_path path;
-  ls_path_find(l, &p, &path);
+  ls_path_near(l, &p, &path);
   *pos = ls_path_normal(&path);
   return LS_OK;
 }
@@ -117,11 +117,12 @@ static void tree_drop(ls_list *l) {
   if (l->u.tree.root != NULL)
     ls_node_release(l, l->u.tree.root, l->u.tree.height);
   ls_block_drop(l->u.tree.col_offset);
+  ls_finger_drop(l);
   memset(&l->u, 0, sizeof l->u);
 }
 
 static void tree_share(const ls_list *l, ls_list *copy) {
-  (void)copy;
+  copy->u.tree.finger = NULL;
   ls_block_hold(l->u.tree.col_offset);
   if (l->u.tree.root != NULL)
     atomic_fetch_add_explicit(&l->u.tree.root->refs, 1, memory_order_relaxed);

@@ -119,6 +119,26 @@ uint64_t ls_path_normal(const ls_path *path);
  * have moved. */
 ls_status ls_path_own(ls_list *l, ls_path *path);
 
+/* The slot of the row looked for in a leaf that it is in, or that ends before it. */
+unsigned ls_leaf_slot(const ls_list *l, const ls_probe *p, const ls_node *leaf);
+static inline void ls_path_copy(ls_path *to, const ls_path *from) {
+  to->height = from->height;
+  for (unsigned i = 0; i < from->height; i++) {
+    to->node[i] = from->node[i];
+    to->at[i] = from->at[i];
+  }
+  to->leaf = from->leaf;
+  to->slot = from->slot;
+}
+
+/* ls_tree_finger.c */
+/* ls_path_find, which begins where the last one ended. */
+void ls_path_near(ls_list *l, const ls_probe *p, ls_path *path);
+/* The way to that leaf, where the last descent ended there. */
+bool ls_finger_way(const ls_list *l, const ls_node *leaf, ls_path *path);
+void ls_finger_lift(ls_list *l); /* its way holds no more */
+void ls_finger_drop(ls_list *l);
+
 /* ls_tree_join.c */
 void ls_path_tidy(ls_list *l, ls_path *path);
 

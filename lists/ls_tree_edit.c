@@ -129,6 +129,7 @@ static ls_status insert_split(ls_list *l, ls_path *path, const ls_val *row, ls_r
   spares s;
   if (spares_get(l, path, &s) != LS_OK)
     return LS_NOMEM;
+  ls_finger_lift(l);
   ls_node *leaf = path->leaf, *right = s.node[s.used++];
   bool edge = path->slot == leaf->n && on_right_edge(path);
   unsigned m = edge ? LS_LEAF_ROWS : LS_LEAF_ROWS / 2;
@@ -163,7 +164,7 @@ static ls_status insert_into(ls_list *l, const ls_texts *tx, const ls_val *row, 
     return insert_first(l, row, h);
   ls_probe p = ls_probe_make(l, tx, row, l->schema->nkeys, false);
   ls_path path;
-  ls_path_find(l, &p, &path);
+  ls_path_near(l, &p, &path);
   if (ls_path_own(l, &path) != LS_OK)
     return LS_NOMEM;
   if (path.leaf->n == LS_LEAF_ROWS)
@@ -234,6 +235,7 @@ static ls_status rebuild(ls_list *l, uint64_t shape) {
     ls_node_release(l, l->u.tree.root, l->u.tree.height);
   }
   ls_block_drop(l->u.tree.col_offset);
+  ls_finger_lift(l);
   l->u = to.u;
   l->shape = shape;
   l->version++;

@@ -90,6 +90,7 @@ static void child_mend(ls_list *l, ls_inner *in, unsigned at, unsigned height) {
 }
 
 void ls_path_tidy(ls_list *l, ls_path *path) {
+  ls_finger_lift(l);
   for (unsigned i = path->height; i-- > 0;)
     child_mend(l, path->node[i], path->at[i], path->height - 1 - i);
   while (l->u.tree.height > 0 && l->u.tree.root->n == 1) {

@@ -70,6 +70,7 @@ ls_status ls_node_own(ls_list *l, ls_node **link, unsigned height) {
   if (copy == NULL)
     return LS_NOMEM;
   *link = copy;
+  ls_finger_lift(l);
   ls_node_release(l, node, height);
   l->version++;
   return LS_OK;

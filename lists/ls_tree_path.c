@@ -53,7 +53,7 @@ static unsigned child_of(const ls_list *l, const ls_probe *p, const ls_inner *in
   return (unsigned)ls_keycols_bound(&k, 0, seps, 0, p->key, p->n, after);
 }
 
-static unsigned slot_of(const ls_list *l, const ls_probe *p, const ls_node *leaf) {
+unsigned ls_leaf_slot(const ls_list *l, const ls_probe *p, const ls_node *leaf) {
   const void *a = ls_leaf_cells(l, leaf, 0);
   unsigned wa = ls_shape_width(l->shape, 0);
   if (p->kind == LS_PROBE_ONE)
@@ -83,10 +83,14 @@ void ls_path_find(const ls_list *l, const ls_probe *p, ls_path *path) {
       leaf_prefetch(l, node);
   }
   path->leaf = node;
-  path->slot = slot_of(l, p, node);
+  path->slot = ls_leaf_slot(l, p, node);
 }
 
 void ls_path_to_row(const ls_list *l, ls_row h, ls_path *path) {
+  if (ls_finger_way(l, ls_leaf_of(h), path)) {
+    path->slot = ls_slot_of(h);
+    return;
+  }
   ls_val key[LS_MAX_KEYS];
   ls_leaf_key(l, ls_leaf_of(h), ls_slot_of(h), key);
   ls_probe p = ls_probe_make(l, l->texts, key, l->schema->nkeys, false);
