@@ -129,7 +129,9 @@ struct pure_result {
   ls_cursor cursor;
   ls_row row;
   bool begun, on_row;
-  uint8_t *place; /* declared column -> schema column */
+  bool headed, separated; /* host_write.c: what begins the text was written; and a row */
+  uint64_t limit, given;  /* rows */
+  uint8_t *place;         /* declared column -> schema column */
 };
 
 /* host_error.c.  Fills e (may be NULL) and returns status. */

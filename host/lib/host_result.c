@@ -101,13 +101,24 @@ bool pure_result_next(pure_result *r) {
     return false;
   if (!r->begun && !begin(r))
     return false;
+  r->on_row = false;
+  if (r->given == r->limit)
+    return false;
+  r->given++;
   r->on_row = ls_list_next(r->value.rows, &r->cursor, &r->row);
   return r->on_row;
 }
 
 void pure_result_rewind(pure_result *r) {
+  if (!host_is(r, HOST_RESULT))
+    return;
+  r->begun = r->on_row = r->headed = r->separated = false;
+  r->given = 0;
+}
+
+void pure_result_limit(pure_result *r, uint64_t rows) {
   if (host_is(r, HOST_RESULT))
-    r->begun = r->on_row = false;
+    r->limit = rows;
 }
 
 pure_value pure_result_get(const pure_result *r, uint32_t column) {

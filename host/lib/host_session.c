@@ -232,6 +232,7 @@ static pure_result *result_make(pure_session *session, const vm_fn *fn) {
     return NULL;
   result->session = session;
   result->fn = fn;
+  result->limit = UINT64_MAX;
   result->place = (uint8_t *)(result + 1);
   result->value.kind = VM_RESULT_NONE;
   return result;
@@ -316,4 +317,72 @@ pure_status pure_session_call_texts(pure_session *session, const char *function,
                                     const char *const *arguments, uint32_t n, pure_result **out,
                                     pure_error *error) {
   return call(session, function, NULL, arguments, n, out, error);
+}
+
+/* What a query that returns the list would be; it lies behind the result, and with it the places of
+ * the columns. */
+typedef struct {
+  pure_result result;
+  vm_fn fn;
+  vm_param columns[];
+} list_result;
+
+static pure_result *list_result_make(pure_session *session, const ls_schema *schema) {
+  size_t n = schema->ncols;
+  list_result *made = host_handle_new(session->store->program->engine, HOST_RESULT,
+                                      sizeof *made + n * (sizeof(vm_param) + sizeof(uint8_t)));
+  if (!host_is(made, HOST_RESULT))
+    return NULL;
+  for (size_t c = 0; c < n; c++)
+    made->columns[schema->cols[c].declared] =
+        (vm_param){schema->cols[c].name, schema->cols[c].type};
+  made->fn = (vm_fn){.name = schema->name,
+                     .kind = VM_QUERY,
+                     .result = VM_RESULT_ROWS,
+                     .nresult = (uint16_t)n,
+                     .result_cols = made->columns};
+  made->result.session = session;
+  made->result.fn = &made->fn;
+  made->result.limit = UINT64_MAX;
+  made->result.place = (uint8_t *)(made->columns + n);
+  return &made->result;
+}
+
+static pure_status list_inside(pure_session *session, const char *name, pure_result **out,
+                               pure_error *e) {
+  uint32_t number;
+  expire_live(session);
+  pure_status status = host_store_find(session->store, name, &number, e);
+  if (status != PURE_OK)
+    return status;
+  pure_result *result = list_result_make(session, host_store_schema(session->store, number));
+  if (!host_is(result, HOST_RESULT))
+    return host_no_memory(e);
+  ls_list *list = session->snapshot ? ls_snapshot_list(session->snapshot->lists, number)
+                                    : ls_store_list(vm_link_store(session->store->link), number);
+  result->value.rows = ls_list_freeze(list);
+  if (!result->value.rows) {
+    host_free(session->store->program->engine, result, result->head.bytes);
+    return host_no_memory(e);
+  }
+  result->value.kind = VM_RESULT_ROWS;
+  session->live = result;
+  if (!session->snapshot)
+    session->store->epoch++;
+  host_hold(session);
+  *out = result;
+  return PURE_OK;
+}
+
+pure_status pure_session_list(pure_session *session, const char *list, pure_result **out,
+                              pure_error *error) {
+  if (out)
+    *out = NULL;
+  if (!host_is(session, HOST_SESSION) || !list || !out)
+    return host_misuse(error, "pure_session_list");
+  if (!session_enter(session))
+    return host_busy(error);
+  pure_status status = list_inside(session, list, out, error);
+  session_leave(session);
+  return status;
 }

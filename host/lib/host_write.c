@@ -10,8 +10,9 @@ typedef struct {
   pure_write write;
   void *user;
   pure_format format;
-  bool failed;      /* write said no */
-  bool unspellable; /* TSV: a text with a tab or a line break */
+  bool failed;          /* write said no */
+  bool unspellable;     /* TSV: a text with a tab or a line break */
+  size_t most, written; /* of a piece: bytes before its last row; flushed so far */
   size_t used;
   char buffer[BUFFER];
 } writer;
@@ -19,6 +20,7 @@ typedef struct {
 static void flush(writer *w) {
   if (w->used && !w->failed)
     w->failed = !w->write(w->user, w->buffer, w->used);
+  w->written += w->used;
   w->used = 0;
 }
 
@@ -128,8 +130,17 @@ static void put_header(writer *w, const pure_result *r, uint32_t n) {
   put_text(w, "\n");
 }
 
-static void put_rows(writer *w, pure_result *r, uint32_t n) {
-  while (!w->failed && !w->unspellable && pure_result_next(r)) {
+/* Whether another row belongs to this piece. */
+static bool next_row(writer *w, pure_result *r, bool *more) {
+  *more = !w->failed && !w->unspellable && w->written + w->used >= w->most;
+  return !*more && !w->failed && !w->unspellable && pure_result_next(r);
+}
+
+static void put_rows(writer *w, pure_result *r, uint32_t n, bool *more) {
+  if (!r->headed)
+    put_header(w, r, n);
+  r->headed = true;
+  while (next_row(w, r, more)) {
     for (uint32_t i = 0; i < n; i++) {
       pure_value v = pure_result_get(r, i);
       if (i)
@@ -140,12 +151,11 @@ static void put_rows(writer *w, pure_result *r, uint32_t n) {
   }
 }
 
-static void put_objects(writer *w, pure_result *r, uint32_t n) {
+static void put_objects(writer *w, pure_result *r, uint32_t n, bool *more) {
   pure_column_info c;
-  const char *separator = "[";
-  while (!w->failed && pure_result_next(r)) {
-    put_text(w, separator);
-    separator = ", ";
+  while (next_row(w, r, more)) {
+    put_text(w, r->separated ? ", " : "[");
+    r->separated = true;
     for (uint32_t i = 0; i < n && pure_result_column_info(r, i, &c) == PURE_OK; i++) {
       pure_value v = pure_result_get(r, i);
       put_text(w, i ? ", " : "{");
@@ -155,10 +165,11 @@ static void put_objects(writer *w, pure_result *r, uint32_t n) {
     }
     put_text(w, "}");
   }
-  put_text(w, separator[0] == '[' ? "[]\n" : "]\n");
+  if (!*more)
+    put_text(w, r->separated ? "]\n" : "[]\n");
 }
 
-static void put_result(writer *w, pure_result *r) {
+static void put_result(writer *w, pure_result *r, bool *more) {
   pure_value v = pure_result_value(r);
   uint32_t n = pure_result_columns(r);
   bool json = w->format == PURE_FORMAT_JSON;
@@ -174,18 +185,14 @@ static void put_result(writer *w, pure_result *r) {
   case PURE_RESULT_ROWS:
     break;
   }
-  pure_result_rewind(r);
-  if (json) {
-    put_objects(w, r, n);
-  } else {
-    put_header(w, r, n);
-    put_rows(w, r, n);
-  }
-  pure_result_rewind(r);
+  if (json)
+    put_objects(w, r, n, more);
+  else
+    put_rows(w, r, n, more);
 }
 
-pure_status pure_result_write(pure_result *result, pure_format format, pure_write write, void *user,
-                              pure_error *error) {
+static pure_status write_piece(pure_result *result, pure_format format, size_t most,
+                               pure_write write, void *user, bool *more, pure_error *error) {
   if (!host_is(result, HOST_RESULT) || !write)
     return host_misuse(error, "pure_result_write");
   if (result->stale)
@@ -199,13 +206,33 @@ pure_status pure_result_write(pure_result *result, pure_format format, pure_writ
   w->write = write;
   w->user = user;
   w->format = format;
-  put_result(w, result);
+  w->most = most;
+  put_result(w, result, more);
   if (!w->unspellable)
     flush(w);
   bool failed = w->failed, unspellable = w->unspellable;
+  *more = *more && !failed;
   host_free(engine, w, sizeof *w);
   if (unspellable)
     return host_fail(error, PURE_BAD_DATA,
                      "a text with a tab or a line break cannot be written as TSV");
   return failed ? host_fail(error, PURE_IO, "the result could not be written") : PURE_OK;
+}
+
+pure_status pure_result_write(pure_result *result, pure_format format, pure_write write, void *user,
+                              pure_error *error) {
+  bool more = false;
+  pure_result_rewind(result);
+  pure_status status = write_piece(result, format, SIZE_MAX, write, user, &more, error);
+  pure_result_rewind(result);
+  return status;
+}
+
+pure_status pure_result_write_part(pure_result *result, pure_format format, size_t n,
+                                   pure_write write, void *user, bool *more, pure_error *error) {
+  if (more)
+    *more = false;
+  if (!more || !n)
+    return host_misuse(error, "pure_result_write_part");
+  return write_piece(result, format, n, write, user, more, error);
 }

@@ -679,6 +679,10 @@ PURE_API PURE_NODISCARD pure_status pure_session_call_texts(pure_session *sessio
                                                             const char *const *arguments,
                                                             uint32_t n, pure_result **out,
                                                             pure_error *error);
+/* The rows of a list of the session's store or snapshot, as a query that returns it would give
+ * them. The session's earlier result becomes stale. */
+PURE_API PURE_NODISCARD pure_status pure_session_list(pure_session *session, const char *list,
+                                                      pure_result **out, pure_error *error);
 /* Work of the last call, also when it faulted. */
 PURE_API uint64_t pure_session_work(const pure_session *session);
 
@@ -730,6 +734,9 @@ PURE_API bool pure_result_next(pure_result *result);
 PURE_API pure_value pure_result_get(const pure_result *result, uint32_t column);
 /* Back to before the first row. */
 PURE_API void pure_result_rewind(pure_result *result);
+/* pure_result_next and the writers below give the first `rows` rows alone, from the next rewind on;
+ * UINT64_MAX: all. */
+PURE_API void pure_result_limit(pure_result *result, uint64_t rows);
 
 /* A whole column without copying, where the rows lie in order (else it is made once). */
 typedef struct pure_column {
@@ -765,6 +772,12 @@ PURE_API PURE_NODISCARD pure_status pure_result_arrow_stream(pure_result *result
 PURE_API PURE_NODISCARD pure_status pure_result_write(pure_result *result, pure_format format,
                                                       pure_write write, void *user,
                                                       pure_error *error);
+/* The same text piece by piece, for a consumer who comes back for more: writes the next rows, whole
+ * ones, until about n bytes are written, and says whether there is more.  Between the pieces the
+ * rows must not be read otherwise; pure_result_rewind begins anew. */
+PURE_API PURE_NODISCARD pure_status pure_result_write_part(pure_result *result, pure_format format,
+                                                           size_t n, pure_write write, void *user,
+                                                           bool *more, pure_error *error);
 
 #ifdef __cplusplus
 }
