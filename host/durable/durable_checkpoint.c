@@ -42,7 +42,7 @@ static void adopt_points(durable *d, const durable_points *next) {
     d->prune_to = next->before_position;
   pthread_cond_signal(&d->filled);
   pthread_mutex_unlock(&d->lock);
-  if (old.count < 2)
+  if (old.count < 2 || old.before_position == next->before_position)
     return;
   durable_point_path(path, d->dir, old.before_position);
   (void)unlink(path); /* one that stays does no harm */

@@ -37,7 +37,7 @@ struct durable {
   durable_env env;
   int head; /* file: how far the log was known to be on the disk; locked */
   int data; /* LMDB's file, to make room in it */
-  bool is_new;
+  bool is_new, adopting;
   pthread_mutex_t lock;
   pthread_cond_t filled, moved;
   durable_pending *first, **last;
@@ -107,9 +107,9 @@ typedef struct {
   void *user;
 } durable_replayer;
 bool durable_replay(const durable_replayer *r, uint64_t from, uint64_t to, durable_error *e);
-/* The checkpoint of that position, its digest compared. */
-bool durable_point_load(const char *dir, pure_store *store, uint64_t position, uint64_t digest,
-                        durable_error *e);
+/* The checkpoint of that position; its digest is compared, where one is given. */
+bool durable_point_load(const char *dir, pure_store *store, uint64_t position,
+                        const uint64_t *digest, durable_error *e);
 
 /* durable_commit.c */
 bool durable_committer_start(durable *d);

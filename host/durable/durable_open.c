@@ -94,17 +94,6 @@ static bool refuse_other(const char *dir, uint64_t tail, durable_error *e) {
                       dir);
 }
 
-/* The lists stay, what led to them goes. */
-static bool adopt(durable *d, MDB_txn *txn, const module_bytes *m, uint64_t last,
-                  durable_error *e) {
-  d->points.count = d->points.count ? 1 : 0;
-  d->prune_to = last;
-  int rc = put_program(&d->env, txn, m);
-  if (!rc)
-    rc = durable_points_put(&d->env, txn, &d->points);
-  return rc == 0 || durable_fail(e, "the log cannot be written: %s", mdb_strerror(rc));
-}
-
 /* Inside a transaction that can write. */
 static bool identify(durable *d, MDB_txn *txn, const module_bytes *m, durable_error *e) {
   bool found, same;
@@ -120,7 +109,8 @@ static bool identify(durable *d, MDB_txn *txn, const module_bytes *m, durable_er
   if (same)
     return true;
   uint64_t tail = last - (d->points.count ? d->points.position : 0);
-  return d->o.adopt && !tail ? adopt(d, txn, m, last, e) : refuse_other(d->dir, tail, e);
+  d->adopting = d->o.adopt && !tail;
+  return d->adopting || refuse_other(d->dir, tail, e);
 }
 
 static bool open_identity(durable *d, durable_error *e) {
@@ -143,9 +133,10 @@ static bool open_identity(durable *d, durable_error *e) {
   return rc == 0 || durable_fail(e, "%s: the log cannot be written: %s", d->dir, mdb_strerror(rc));
 }
 
-/* Everything up to what the log has; *last says how far that is. */
+/* Everything up to what the log has; *last says how far that is.  adopting: the digest of the
+ * checkpoint is that of another program's lists. */
 static bool restore(const char *dir, const durable_env *env, pure_store *store, durable_say say,
-                    void *user, uint64_t head, uint64_t *last, durable_error *e) {
+                    void *user, uint64_t head, bool adopting, uint64_t *last, durable_error *e) {
   MDB_txn *txn;
   durable_points points;
   int rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
@@ -159,7 +150,7 @@ static bool restore(const char *dir, const durable_env *env, pure_store *store, 
                         dir, (unsigned long long)*last, (unsigned long long)head);
   uint64_t from = fine && points.count ? points.position : 0;
   if (fine && points.count)
-    fine = durable_point_load(dir, store, points.position, points.digest, e);
+    fine = durable_point_load(dir, store, points.position, adopting ? NULL : &points.digest, e);
   uint64_t start = durable_clock();
   durable_replayer r = {env, txn, store, say, user};
   fine = fine && durable_replay(&r, from, *last, e);
@@ -189,13 +180,42 @@ static bool open_files(durable *d, durable_error *e) {
   return d->data >= 0 || durable_fail(e, "%s: cannot be opened: %s", path, strerror(errno));
 }
 
+/* The lists are this program's from now on; what led to them is nobody's. */
+static bool adopt(durable *d, uint64_t last, durable_error *e) {
+  MDB_txn *txn;
+  module_bytes m;
+  pure_error why;
+  durable_points *p = &d->points;
+  if (pure_store_digest(d->o.store, &p->digest, &why) != PURE_OK)
+    return durable_fail(e, "%s", why.message);
+  if (!read_module(d->o.program, &m, e))
+    return false;
+  p->count = p->count ? 2 : 0;
+  p->before_position = p->position;
+  p->before_digest = p->digest;
+  d->prune_to = last;
+  int rc = mdb_txn_begin(d->env.env, NULL, 0, &txn);
+  if (!rc) {
+    rc = put_program(&d->env, txn, &m);
+    if (!rc)
+      rc = durable_points_put(&d->env, txn, p);
+    if (rc)
+      mdb_txn_abort(txn);
+    else
+      rc = mdb_txn_commit(txn);
+  }
+  free(m.bytes);
+  return rc == 0 || durable_fail(e, "%s: the log cannot be written: %s", d->dir, mdb_strerror(rc));
+}
+
 static bool open_all(durable *d, durable_error *e) {
   uint64_t head, last;
   if (pthread_mutex_init(&d->lock, NULL) || pthread_cond_init(&d->filled, NULL) ||
       pthread_cond_init(&d->moved, NULL))
     return durable_fail(e, "not enough memory");
   if (!open_files(d, e) || !durable_head_read(d->dir, &head, e) || !open_identity(d, e) ||
-      !restore(d->dir, &d->env, d->o.store, d->o.say, d->o.user, head, &last, e))
+      !restore(d->dir, &d->env, d->o.store, d->o.say, d->o.user, head, d->adopting, &last, e) ||
+      (d->adopting && !adopt(d, last, e)))
     return false;
   d->position = d->committed = last;
   d->since_events = last - (d->points.count ? d->points.position : 0);
@@ -262,7 +282,7 @@ bool durable_read(const char *dir, pure_program *program, pure_store *store, dur
     if (fine && !same)
       fine =
           durable_fail(e, "%s: the store was written by another program, or another version", dir);
-    fine = fine && restore(dir, &env, store, say, user, head, &last, e);
+    fine = fine && restore(dir, &env, store, say, user, head, false, &last, e);
   } else if (fine) {
     fine = durable_fail(e, "%s: the log cannot be read", dir);
   }

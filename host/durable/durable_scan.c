@@ -56,12 +56,19 @@ static bool count_pages(scan *s, MDB_dbi dbi, durable_error *e) {
   return true;
 }
 
-static bool in_use(const scan *s, const MDB_val *v, durable_error *e) {
+/* A page begins with its number; so a page that is seen tells where page 0 is, and all have to tell
+ * the same. */
+static bool in_use(scan *s, const MDB_val *v, durable_error *e) {
   const uint8_t *at = v->mv_data;
-  if (at < s->map || at + v->mv_size > s->map + s->pages * s->page)
+  const uint8_t *page = at - (uintptr_t)at % s->page;
+  size_t number;
+  memcpy(&number, page, sizeof number);
+  if (number >= s->pages || (s->map && s->map != page - number * s->page))
+    return damaged(e, "a page has the number of another one");
+  s->map = page - number * s->page;
+  if (v->mv_size > s->pages * s->page - (size_t)(at - s->map))
     return damaged(e, "a record lies outside of it");
-  for (size_t p = (size_t)(at - s->map) / s->page;
-       p <= (size_t)(at + v->mv_size - 1 - s->map) / s->page; p++)
+  for (size_t p = number; p <= (size_t)(at + v->mv_size - 1 - s->map) / s->page; p++)
     if (s->free[p])
       return damaged(e, "a page in use is called free");
   return true;
@@ -128,7 +135,6 @@ static bool scan_all(scan *s, durable_error *e) {
   MDB_stat stat;
   if (mdb_env_info(s->env.env, &info) || mdb_env_stat(s->env.env, &stat))
     return damaged(e, "it cannot be read");
-  s->map = info.me_mapaddr;
   s->page = stat.ms_psize;
   s->pages = info.me_last_pgno + 1;
   s->free = s->pages < SIZE_MAX / 2 ? calloc(s->pages, 1) : NULL;

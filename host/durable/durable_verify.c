@@ -41,10 +41,10 @@ static bool replay_all(verification *v, durable_say say, void *user, durable_ver
   uint64_t from = 0;
   if (p->count == 2) {
     from = p->before_position;
-    if (!durable_point_load(v->dir, v->store, from, p->before_digest, e))
+    if (!durable_point_load(v->dir, v->store, from, &p->before_digest, e))
       return false;
   } else if (p->count == 1 && p->position == 0) {
-    if (!durable_point_load(v->dir, v->store, 0, p->digest, e))
+    if (!durable_point_load(v->dir, v->store, 0, &p->digest, e))
       return false;
   }
   out->replayed = v->last - from;
@@ -60,23 +60,11 @@ static bool replay_all(verification *v, durable_say say, void *user, durable_ver
                           (unsigned long long)p->digest);
     out->checkpoints = 1;
     from = p->position;
-    if (!durable_point_load(v->dir, v->store, from, p->digest, e))
+    if (!durable_point_load(v->dir, v->store, from, &p->digest, e))
       return false;
   }
   out->position = v->last;
   return durable_replay(&r, from, v->last, e) && digest(v, &out->digest, e);
-}
-
-/* After an --adopt the log begins at the checkpoint. */
-static bool begins_there(verification *v) {
-  MDB_cursor *cursor;
-  MDB_val key, value;
-  if (v->points.count != 1 || mdb_cursor_open(v->txn, v->env.log, &cursor))
-    return false;
-  int rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-  uint64_t first = rc == 0 && key.mv_size == 8 ? durable_unkey(key.mv_data) : 0;
-  mdb_cursor_close(cursor);
-  return first != 1;
 }
 
 static bool verify(verification *v, pure_engine *engine, durable_say say, void *user,
@@ -84,11 +72,6 @@ static bool verify(verification *v, pure_engine *engine, durable_say say, void *
   if (!load_program(v, engine, e) || !durable_last_get(&v->env, v->txn, &v->last, e) ||
       !durable_points_get(&v->env, v->txn, &v->points, e))
     return false;
-  if (begins_there(v)) {
-    v->points.count = 2;
-    v->points.before_position = v->points.position;
-    v->points.before_digest = v->points.digest;
-  }
   return replay_all(v, say, user, out, e);
 }
 

@@ -56,7 +56,8 @@ typedef struct {
   run_format format;
   bool stats, work, counters, shell, check, disasm, help, version;
   const char *compile, *save;
-  uint32_t repeat; /* 0: not given */
+  const char *store; /* folder of a durable store, to read */
+  uint32_t repeat;   /* 0: not given */
   pure_limits limits;
   uint64_t max_memory; /* of everything; 0: unlimited */
   pure_header header;

@@ -58,6 +58,8 @@ static int prepare(const run *r, const run_words *words, pure_function_info *inf
   if (pure_program_find_function(r->program, words->words[0], &function) != PURE_OK ||
       pure_program_function(r->program, function, info) != PURE_OK)
     return no_such_function(r, words->words[0]);
+  if (info->kind == PURE_EVENT && r->o.store)
+    return run_usage("--store is for queries; %s is an event, which pure-serve runs", info->name);
   if (words->nwords - 1 != info->nparameters) {
     char *signature = run_signature(r, function);
     int status = run_usage("%s takes %u argument%s, not %u: %s", info->name, info->nparameters,

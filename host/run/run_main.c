@@ -1,6 +1,8 @@
 /* pure-run: what happens in which order. */
 #include "run.h"
 
+#include "host/durable/durable.h"
+
 #include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -104,10 +106,27 @@ static int open_engine(run *r) {
   return pure_engine_new(&options, &r->engine, &e) == PURE_OK ? RUN_FINE : run_complain(&e);
 }
 
+static void tell(void *user, const char *line) {
+  (void)user;
+  if (isatty(STDERR_FILENO))
+    fprintf(stderr, "%s\n", line);
+}
+
+static int read_store(run *r) {
+  durable_error e;
+  if (!r->o.store || durable_read(r->o.store, r->program, r->store, tell, NULL, &e))
+    return RUN_FINE;
+  fprintf(stderr, "pure-run: %s\n", e.message);
+  return RUN_BAD_DATA;
+}
+
 static int open_store(run *r) {
   pure_error e;
   if (pure_store_new(r->program, &r->store, &e) != PURE_OK)
     return run_complain(&e);
+  int status = read_store(r);
+  if (status != RUN_FINE)
+    return status;
   if (pure_session_new(r->store, &r->session, &e) != PURE_OK)
     return run_complain(&e);
   return RUN_FINE;
@@ -203,7 +222,7 @@ static int with_program(run *r) {
   int status = run_program_show(r);
   if (status != RUN_FINE || r->o.check || r->o.disasm)
     return status;
-  if (r->o.ncalls || r->o.shell || r->o.save || (r->o.stats && r->o.nloads)) {
+  if (r->o.ncalls || r->o.shell || r->o.save || (r->o.stats && (r->o.nloads || r->o.store))) {
     status = check_calls(r);
     return status == RUN_FINE ? with_store(r) : status;
   }

@@ -10,6 +10,7 @@ typedef enum {
   OPT_LOAD,
   OPT_EXTERN,
   OPT_SAVE,
+  OPT_STORE,
   OPT_HEADER,
   OPT_ON_DUPLICATE,
   OPT_FORMAT,
@@ -40,6 +41,7 @@ static const struct {
     {"--load", OPT_LOAD, true},
     {"--extern", OPT_EXTERN, true},
     {"--save", OPT_SAVE, true},
+    {"--store", OPT_STORE, true},
     {"--header", OPT_HEADER, true},
     {"--on-duplicate", OPT_ON_DUPLICATE, true},
     {"--format", OPT_FORMAT, true},
@@ -70,6 +72,7 @@ static const char help[] =
     "  --load LIST=FILE[:FORMAT]  fill a list from csv, tsv, edges or adj; - is stdin\n"
     "  --load SNAPSHOT            set all lists from a file that --save wrote\n"
     "  --save FILE                write all lists to a file, after the calls\n"
+    "  --store DIR                read what pure-serve keeps there; for queries\n"
     "  --extern LIB.so            bind extern fns to the C functions of a library\n"
     "  --header yes|no|auto       has CSV or TSV a line of column names? (auto)\n"
     "  --on-duplicate error|first|last  which of the rows with one key stays (error)\n"
@@ -234,6 +237,9 @@ static int set_option(run_options *o, option id, const char *value) {
     break;
   case OPT_SAVE:
     o->save = value;
+    break;
+  case OPT_STORE:
+    o->store = value;
     break;
   case OPT_HEADER:
     return set_header(o, value);

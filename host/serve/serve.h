@@ -203,7 +203,9 @@ void serve_peer_notify(void *user, struct MHD_Connection *connection, void **soc
 serve_peer *serve_peer_of(struct MHD_Connection *connection);
 /* From now on it has so much time for what it is doing; 0: for ever. */
 void serve_peer_limit(serve_peer *peer, uint32_t ms);
-bool serve_peer_gone(const serve_peer *peer); /* it closed its side */
+void serve_peer_version(serve_peer *peer, const char *version); /* of HTTP */
+/* Whether nobody is there any more; its request is waiting, and nothing of the answer was sent. */
+bool serve_peer_gone(const serve_peer *peer);
 
 /* serve_route.c.  False: the request has an error for its answer. */
 bool serve_route(serve_request *r, const char *method, const char *path);

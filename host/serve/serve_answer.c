@@ -103,7 +103,7 @@ static void fail_fault(serve_request *r, const pure_error *e) {
   if (e->fault != PURE_FAULT_CANCELLED)
     answer_error(r, MHD_HTTP_UNPROCESSABLE_CONTENT, "fault", e->message, e);
   else if (r->peer && serve_peer_gone(r->peer))
-    answer_error(r, 499, "caller_gone", "the caller closed its side, the query was cancelled", e);
+    answer_error(r, 499, "caller_gone", "the caller is gone, the query was cancelled", e);
   else if (atomic_load(&r->s->draining))
     answer_error(r, MHD_HTTP_SERVICE_UNAVAILABLE, "draining", "the server is stopping", e);
   else

@@ -229,9 +229,10 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *
                               const char *method, const char *version, const char *bytes, size_t *n,
                               void **state) {
   serve_request *r = *state;
-  (void)version;
-  if (!r)
+  if (!r) {
+    serve_peer_version(serve_peer_of(c), version);
     return begin(user, c, method, path, state);
+  }
   if (*n)
     return take_body(r, bytes, n);
   if (r->answered_ns || r->code)

@@ -223,6 +223,7 @@ static int set_defaults(serve_options *o, int argc) {
   o->max_load = o->max_answer = UINT64_C(64) << 20;
   o->max_memory = o->limits.memory = usual_memory();
   o->limits.milliseconds = 60000;
+  o->limits.work = 20000000000;
   o->checkpoint_events = 1000000;
   o->checkpoint_bytes = UINT64_C(256) << 20;
   o->log = SERVE_LOG_ERRORS;

@@ -125,7 +125,7 @@ static void run(serve *s, serve_request *r) {
     serve_stats(r);
     finish(r);
   } else if (r->peer && serve_clock() - r->start_ns > SLOW_LOOK_NS && serve_peer_gone(r->peer)) {
-    serve_refuse(r, 499, "caller_gone", "the caller closed its side before the event began");
+    serve_refuse(r, 499, "caller_gone", "the caller was gone before the event began");
     finish(r);
   } else if (s->durable && !durable_room(s->durable)) {
     serve_refuse(r, MHD_HTTP_INSUFFICIENT_STORAGE, "no_space",

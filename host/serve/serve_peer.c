@@ -6,14 +6,17 @@
 #define _GNU_SOURCE /* POLLRDHUP */
 #include "serve.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
 struct serve_peer {
   serve *s;
   int fd;
+  bool interim;             /* it understands interim answers */
   uint64_t since, limit_ns; /* 0: as long as it likes */
   serve_peer *next, *previous;
 };
@@ -66,6 +69,11 @@ serve_peer *serve_peer_of(struct MHD_Connection *connection) {
   return info ? info->socket_context : NULL;
 }
 
+void serve_peer_version(serve_peer *peer, const char *version) {
+  if (peer)
+    peer->interim = strcmp(version, "HTTP/1.1") == 0;
+}
+
 void serve_peer_limit(serve_peer *peer, uint32_t ms) {
   if (!peer)
     return;
@@ -75,9 +83,22 @@ void serve_peer_limit(serve_peer *peer, uint32_t ms) {
   pthread_mutex_unlock(&peer->s->peer_lock);
 }
 
+/* A caller who has closed its sending side may still listen, or may be gone altogether; only
+ * sending something tells.  HTTP/1.1 has words for that which mean nothing: the answer has not
+ * begun. */
+static bool silent(const serve_peer *peer) {
+  static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
+  if (!peer->interim)
+    return false;
+  ssize_t sent = send(peer->fd, interim, sizeof interim - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 && errno != EAGAIN && errno != EINTR;
+}
+
 bool serve_peer_gone(const serve_peer *peer) {
   struct pollfd p = {.fd = peer->fd, .events = POLLRDHUP};
-  return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+  if (poll(&p, 1, 0) <= 0)
+    return false;
+  return (p.revents & (POLLHUP | POLLERR | POLLNVAL)) || ((p.revents & POLLRDHUP) && silent(peer));
 }
 
 static void reap(serve *s) {

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { PIECE = 1 << 16, LOOK_NS = 20000000 };
+enum { PIECE = 1 << 16, LOOK_NS = 100000000 };
 
 bool serve_queue_open(serve_queue *q) {
   q->last = &q->first;
@@ -137,7 +137,7 @@ static void *worker_main(void *user) {
   while ((r = pop(&s->queries))) {
     atomic_fetch_add(&s->counts.running, 1);
     if (r->peer && serve_clock() - r->start_ns > LOOK_NS && serve_peer_gone(r->peer))
-      serve_refuse(r, 499, "caller_gone", "the caller closed its side before the query began");
+      serve_refuse(r, 499, "caller_gone", "the caller was gone before the query began");
     else
       run(r);
     serve_count_call(s, r);
