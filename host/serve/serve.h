@@ -201,8 +201,10 @@ void serve_peers_stop(serve *s);
 void serve_peer_notify(void *user, struct MHD_Connection *connection, void **socket,
                        enum MHD_ConnectionNotificationCode code);
 serve_peer *serve_peer_of(struct MHD_Connection *connection);
-/* From now on it has so much time for what it is doing; 0: for ever. */
-void serve_peer_limit(serve_peer *peer, uint32_t ms);
+/* From now on it has so much time for what it is doing, which may be to bring a request; 0: for
+ * ever. */
+void serve_peer_limit(serve_peer *peer, bool reading, uint32_t ms);
+void serve_peers_hurry(serve *s); /* closes those that bring no answerable request any more */
 void serve_peer_version(serve_peer *peer, const char *version); /* of HTTP */
 /* Whether nobody is there any more; its request is waiting, and nothing of the answer was sent. */
 bool serve_peer_gone(const serve_peer *peer);

@@ -135,7 +135,7 @@ static struct MHD_Response *make_response(serve_request *r) {
 
 static enum MHD_Result answer(serve_request *r) {
   r->answered = true;
-  serve_peer_limit(r->peer, r->s->o.answer_ms);
+  serve_peer_limit(r->peer, false, r->s->o.answer_ms);
   struct MHD_Response *response = make_response(r);
   if (!response)
     return MHD_NO;
@@ -237,7 +237,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c, const char *
     return take_body(r, bytes, n);
   if (r->answered_ns || r->code)
     return answer(r);
-  serve_peer_limit(r->peer, 0);
+  serve_peer_limit(r->peer, false, 0);
   if (r->task == SERVE_PLAIN) {
     answer_plain(r);
     return answer(r);
@@ -254,7 +254,7 @@ static void completed(void *user, struct MHD_Connection *c, void **state,
   if (!r)
     return;
   *state = NULL;
-  serve_peer_limit(r->peer, r->s->o.request_ms);
+  serve_peer_limit(r->peer, true, r->s->o.request_ms);
   serve_count_answer(r);
   serve_log_request(r);
   serve_request_drop(r);

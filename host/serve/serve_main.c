@@ -166,8 +166,10 @@ static void drain(serve *s) {
   if (s->durable)
     durable_flush(s->durable);
   struct timespec tick = {.tv_nsec = 10000000};
-  for (int i = 0; i < 200 && atomic_load(&s->counts.connections); i++)
-    nanosleep(&tick, NULL); /* for answers on their way, and callers that close */
+  for (int i = 0; i < 500 && atomic_load(&s->counts.connections); i++) {
+    serve_peers_hurry(s); /* the others are taking their answers */
+    nanosleep(&tick, NULL);
+  }
   serve_http_stop(s);
   serve_peers_stop(s);
 }

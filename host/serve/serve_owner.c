@@ -102,7 +102,8 @@ static bool keep(serve *s, serve_request *r) {
 static void run_change(serve *s, serve_request *r) {
   if (atomic_load(&s->snap_wanted) || may_take_long(s, r))
     serve_snapshot_publish(s);
-  serve_snapshot_retire(s);
+  else
+    serve_snapshot_retire(s);
   uint64_t start = serve_clock();
   bool done = r->task == SERVE_LOAD ? run_load(s, r) : run_event(s, r);
   r->run_ns = serve_clock() - start;

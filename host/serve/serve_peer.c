@@ -16,6 +16,7 @@
 struct serve_peer {
   serve *s;
   int fd;
+  bool reading;             /* it brings a request, or is between two */
   bool interim;             /* it understands interim answers */
   uint64_t since, limit_ns; /* 0: as long as it likes */
   serve_peer *next, *previous;
@@ -58,6 +59,7 @@ void serve_peer_notify(void *user, struct MHD_Connection *connection, void **soc
     return;
   p->s = s;
   p->fd = info->connect_fd;
+  p->reading = true;
   p->limit_ns = s->o.request_ms * UINT64_C(1000000);
   p->since = serve_clock();
   link_peer(s, p);
@@ -74,10 +76,11 @@ void serve_peer_version(serve_peer *peer, const char *version) {
     peer->interim = strcmp(version, "HTTP/1.1") == 0;
 }
 
-void serve_peer_limit(serve_peer *peer, uint32_t ms) {
+void serve_peer_limit(serve_peer *peer, bool reading, uint32_t ms) {
   if (!peer)
     return;
   pthread_mutex_lock(&peer->s->peer_lock);
+  peer->reading = reading;
   peer->limit_ns = ms * UINT64_C(1000000);
   peer->since = serve_clock();
   pthread_mutex_unlock(&peer->s->peer_lock);
@@ -110,6 +113,14 @@ static void reap(serve *s) {
     p->since = now;
     atomic_fetch_add(&s->counts.timeouts, 1);
   }
+}
+
+void serve_peers_hurry(serve *s) {
+  pthread_mutex_lock(&s->peer_lock);
+  for (serve_peer *p = s->peers; p; p = p->next)
+    if (p->reading)
+      shutdown(p->fd, SHUT_RDWR);
+  pthread_mutex_unlock(&s->peer_lock);
 }
 
 static void *reaper_main(void *user) {

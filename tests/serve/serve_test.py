@@ -3,13 +3,12 @@
 import csv
 import io
 import json
-import socket
 import subprocess
 import threading
 import time
 import unittest
 
-from server import EXAMPLES, PATIENCE, PURE_RUN, PURE_SERVE, Folder, Server, wait_until
+from server import EXAMPLES, PURE_RUN, PURE_SERVE, Folder, Server, wait_until
 
 PROGRAM = """
 list t (k: int, r: real, b: bool, s: text, d: date) key (k)
@@ -130,32 +129,11 @@ class Calls(unittest.TestCase):
         self.assertEqual(failed, [])
         self.assertEqual(self.server.call("size").json, before + 400)
 
-    def test_queries_do_not_wait_for_events(self):
-        done = []
-
-        def event():
-            connection = self.server.connect()
-            connection.request("POST", "/call/endless", "[]", {"Content-Type": "application/json",
-                                                                    "Pure-Limit-Time": "2000"})
-            done.append(connection.getresponse().status)
-            connection.close()
-        thread = threading.Thread(target=event)
-        thread.start()
-        time.sleep(0.3)
-        start = time.monotonic()
-        self.assertEqual(self.server.call("one").json, 1)
-        self.assertLess(time.monotonic() - start, 1)
-        self.assertEqual(done, [])
-        thread.join()
-        self.assertEqual(done, [504])
-
     def test_limits_by_header(self):
         answer = self.server.call("spin", Pure_Limit_Work="100000")
         self.assertEqual((answer.status, answer.json["error"]["fault"]), (422, "work exhausted"))
-        start = time.monotonic()
         answer = self.server.call("spin", Pure_Limit_Time="200")
         self.assertEqual((answer.status, answer.code), (504, "time_limit"))
-        self.assertLess(time.monotonic() - start, 5 * PATIENCE)
         answer = self.server.call("many", [100000], Pure_Limit_Memory="10000")
         self.assertEqual(answer.json["error"]["fault"], "memory exhausted")
         answer = self.server.call("one", Pure_Limit_Work="many")
@@ -181,12 +159,10 @@ class Calls(unittest.TestCase):
                 b"Content-Length: %d\r\n\r\n%s")
         bodies = [b"[%d, 1]" % i for i in range(100)]
         s.sendall(b"".join(head % (len(b), b) for b in bodies))
-        s.shutdown(socket.SHUT_WR)
         got = b""
-        while True:
+        while not got.endswith(b"\n99\n"):
             piece = s.recv(1 << 16)
-            if not piece:
-                break
+            self.assertTrue(piece, got)
             got += piece
         s.close()
         answers = [part.split(b"\r\n\r\n", 1)[1].split(b"HTTP/1.1")[0] for part in got.split(b"HTTP/1.1 200")[1:]]
@@ -280,6 +256,22 @@ class Calls(unittest.TestCase):
     def test_health(self):
         self.assertEqual(self.server.get("/healthz").json, {"status": "ok"})
         self.assertEqual(self.server.request("HEAD", "/healthz").body, b"")
+
+
+class Alone(unittest.TestCase):
+    def test_queries_do_not_wait_for_events(self):
+        with Folder() as folder:
+            (folder / "p.pure").write_text(PROGRAM)
+            with Server(folder / "p.pure", "--limit-time", "200000", "--limit-work", str(10**18)) as server:
+                s = server.socket()
+                s.sendall(b"POST /call/endless HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                          b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n[]")
+                self.assertTrue(wait_until(lambda: b"pure_waiting_events 1\n" in server.get("/metrics").body))
+                for _ in range(20):
+                    self.assertEqual(server.call("one").json, 1)
+                self.assertIn(b"pure_waiting_events 1\n", server.get("/metrics").body)
+                server.kill()
+                s.close()
 
 
 class Starting(unittest.TestCase):
