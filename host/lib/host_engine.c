@@ -57,11 +57,14 @@ static vm_tier_options tier_options(const pure_engine_options *o) {
   return t;
 }
 
-static pure_engine *engine_make(const pure_engine_options *o, const vm_tier_options *tier) {
+static pure_engine *engine_make(const pure_engine_options *o, const vm_tier_options *tier,
+                                ls_mem_options *memory) {
   ls_mem_hooks hooks;
-  if (o->memory)
+  if (o->memory) {
     hooks = (ls_mem_hooks){o->memory->alloc, o->memory->free, o->memory->user};
-  ls_mem *mem = ls_mem_new(o->memory ? &hooks : NULL);
+    memory->hooks = &hooks;
+  }
+  ls_mem *mem = ls_mem_new_with(memory);
   if (mem)
     ls_mem_limit(mem, o->max_memory);
   pure_engine *engine = mem ? ls_mem_zalloc(mem, sizeof *engine) : NULL;
@@ -74,6 +77,37 @@ static pure_engine *engine_make(const pure_engine_options *o, const vm_tier_opti
   ls_mem_free(mem, engine, sizeof *engine);
   ls_mem_delete(mem);
   return NULL;
+}
+
+static pure_status read_memory_options(const pure_engine_options *o, ls_mem_options *out,
+                                       pure_error *e) {
+  const pure_memory_options *given = o->list_memory;
+  pure_memory_options want = {0};
+  *out = ls_mem_options_default;
+  if (given && !host_sized(given->size, sizeof want))
+    return host_fail(e, PURE_MISUSE, "pure_memory_options.size is not its size");
+  if (given)
+    memcpy(&want, given, given->size);
+  const char *bad = NULL;
+  if (o->environment)
+    ls_mem_options_from_env(out, &bad);
+  if (bad)
+    return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s cannot be that", bad);
+  if (want.buffer && o->jit != PURE_JIT_0)
+    return host_fail(e, PURE_MISUSE, "pure_memory_options.buffer needs jit = PURE_JIT_0");
+  if (want.outbox > 7 || want.inbox > 64)
+    return host_fail(e, PURE_MISUSE, "pure_memory_options: outbox or inbox out of range");
+  out->buffer = want.buffer;
+  out->buffer_bytes = want.buffer_bytes;
+  out->runs = want.no_runs ? 0 : out->runs;
+  out->huge_pages = want.no_huge_pages ? 0 : out->huge_pages;
+  out->decay_ms = want.decay_ms ? want.decay_ms : out->decay_ms;
+  out->lifo_bytes = want.lifo_bytes ? want.lifo_bytes : out->lifo_bytes;
+  out->outbox = want.outbox ? want.outbox : out->outbox;
+  out->inbox = want.inbox ? want.inbox : out->inbox;
+  out->cache_bytes = want.cache_bytes ? want.cache_bytes : out->cache_bytes;
+  out->sample = want.sample ? want.sample : out->sample;
+  return PURE_OK;
 }
 
 pure_status pure_engine_new(const pure_engine_options *options, pure_engine **out,
@@ -91,7 +125,11 @@ pure_status pure_engine_new(const pure_engine_options *options, pure_engine **ou
     status = host_environment_read(&policy, &tier, error);
   if (status != PURE_OK)
     return status;
-  pure_engine *engine = engine_make(&o, &tier);
+  ls_mem_options memory;
+  status = read_memory_options(&o, &memory, error);
+  if (status != PURE_OK)
+    return status;
+  pure_engine *engine = engine_make(&o, &tier, &memory);
   if (!engine)
     return host_no_memory(error);
   host_handle_init(&engine->head, HOST_ENGINE, sizeof *engine);
@@ -161,6 +199,27 @@ void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out) {
   out->peak_bytes = stats.peak_bytes;
   out->allocations = stats.allocs;
   out->frees = stats.frees;
+}
+
+pure_status pure_engine_memory_counter(const pure_engine *engine, uint32_t counter,
+                                       pure_memory_counter *out) {
+  if (!host_is(engine, HOST_ENGINE) || !out)
+    return PURE_MISUSE;
+  *out = (pure_memory_counter){"", 0};
+  if (counter > LS_MEM_NCOUNTERS)
+    return PURE_NOT_FOUND;
+  ls_mem_counters c;
+  ls_mem_read_counters(engine->mem, &c);
+  if (counter == LS_MEM_NCOUNTERS)
+    *out = (pure_memory_counter){"wrong frees, not carried out", c.bugs};
+  else
+    *out = (pure_memory_counter){ls_mem_counter_meaning((ls_mem_counter)counter), c.n[counter]};
+  return PURE_OK;
+}
+
+void pure_engine_park(pure_engine *engine) {
+  if (host_is(engine, HOST_ENGINE))
+    ls_mem_park(engine->mem);
 }
 
 void pure_engine_fail_after(pure_engine *engine, uint64_t n, bool sticky) {

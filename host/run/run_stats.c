@@ -59,6 +59,10 @@ static void print_memory(const run *r) {
   fprintf(stderr, "  %12.3f MB  held by the engine now\n", (double)memory.live_bytes / 1048576);
   if (r->o.limits.memory)
     fprintf(stderr, "  %12.3f MB  limit of a call\n", (double)r->o.limits.memory / 1048576);
+  pure_memory_counter c;
+  for (uint32_t i = 0; pure_engine_memory_counter(r->engine, i, &c) == PURE_OK; i++)
+    if (c.value)
+      fprintf(stderr, "  %12llu     %s\n", (unsigned long long)c.value, c.meaning);
 }
 
 void run_lists_print(run *r, FILE *out) {

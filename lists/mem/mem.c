@@ -1,80 +1,70 @@
-/* lists/mem/mem.c - memory for list blocks over the system's allocator.
- *
- * Two kinds of block, told apart by size alone, because blocks carry no header:
- *
- *   small   malloc, shifted to the alignment (aligned_alloc splits and joins chunks each time:
- *           several times as slow, and slower the longer it is used)
- *   mapped  (from MAP_MIN bytes, where the system is Linux) pages of their own, aligned to
- *           MAP_STEP and offered as huge pages: zeroed lazily, and grown by moving page
- *           tables instead of bytes
- *
- * With host hooks every block goes through them.  Under AddressSanitizer every block comes from
- * aligned_alloc, so that it sees overruns on both sides.
- */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-#include "lists/mem/mem.h"
+/* lists/mem/mem.c - the door: which source a block comes from, injected failures, counts. */
+#include "lists/mem/mem_int.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define MEM_UNDER_ASAN 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define MEM_UNDER_ASAN 1
-#endif
-#ifndef MEM_UNDER_ASAN
-#define MEM_UNDER_ASAN 0
-#endif
+static void locks_init(ls_mem *m) {
+  pthread_mutex_init(&m->lock, NULL);
+  pthread_mutex_init(&m->bigs.lock, NULL);
+  for (unsigned i = 0; i < MEM_SHARDS; i++)
+    pthread_mutex_init(&m->shard[i].lock, NULL);
+}
 
-#if defined(__linux__) && !MEM_UNDER_ASAN
-#define MEM_MAPS 1
-#include <sys/mman.h>
-#else
-#define MEM_MAPS 0
-#endif
+static void locks_destroy(ls_mem *m) {
+  pthread_mutex_destroy(&m->lock);
+  pthread_mutex_destroy(&m->bigs.lock);
+  for (unsigned i = 0; i < MEM_SHARDS; i++)
+    pthread_mutex_destroy(&m->shard[i].lock);
+}
 
-#define MAP_STEP ((size_t)2 << 20) /* a huge page */
-#define MAP_MIN (2 * MAP_STEP)
-
-struct ls_mem {
-  ls_mem_hooks hooks; /* alloc NULL: the system's */
-  _Atomic uint64_t live, peak, allocs, frees;
-  _Atomic uint64_t most;    /* 0: no limit on live */
-  _Atomic uint64_t fail_in; /* 0: off */
-  atomic_int fail_sticky;
-};
-
-ls_mem *ls_mem_new(const ls_mem_hooks *hooks) {
-  ls_mem *m = calloc(1, sizeof *m);
-  if (m != NULL && hooks != NULL)
-    m->hooks = *hooks;
+ls_mem *ls_mem_new_with(const ls_mem_options *o) {
+  if (o == NULL)
+    o = &ls_mem_options_default;
+  bool fixed = o->hooks == NULL && o->buffer != NULL;
+  ls_mem *m = fixed ? mem_fixed_new(o) : aligned_alloc(64, (sizeof *m + 63) & ~(size_t)63);
+  if (m == NULL)
+    return NULL;
+  if (!fixed) {
+    memset(m, 0, sizeof *m);
+    m->source = o->hooks != NULL           ? MEM_FROM_HOOKS
+                : o->runs != 0 && MEM_MAPS ? MEM_FROM_RUNS
+                                           : MEM_FROM_SYSTEM;
+  }
+  m->o = *o;
+  m->o.hooks = NULL;
+  if (o->hooks != NULL)
+    m->hooks = *o->hooks;
+  locks_init(m);
+  if (m->source == MEM_FROM_RUNS && !mem_registry_join(m)) {
+    locks_destroy(m);
+    free(m);
+    return NULL;
+  }
   return m;
 }
 
-void ls_mem_delete(ls_mem *m) { free(m); }
-
-/* What to ask for, padding included; 0: too much. */
-static size_t small_size(size_t bytes) {
-  if (bytes > SIZE_MAX / 2)
-    return 0;
-  return (bytes + LS_MEM_PAD + LS_MEM_ALIGN - 1) & ~(size_t)(LS_MEM_ALIGN - 1);
+ls_mem *ls_mem_new(const ls_mem_hooks *hooks) {
+  ls_mem_options o = ls_mem_options_default;
+  o.hooks = hooks;
+  return ls_mem_new_with(&o);
 }
 
-static size_t map_size(size_t bytes) {
-  if (bytes > SIZE_MAX / 2)
-    return 0;
-  return (bytes + LS_MEM_PAD + MAP_STEP - 1) & ~(MAP_STEP - 1);
-}
-
-static bool is_mapped(const ls_mem *m, size_t bytes) {
-  return MEM_MAPS && m->hooks.alloc == NULL && bytes >= MAP_MIN;
+void ls_mem_delete(ls_mem *m) {
+  if (m == NULL)
+    return;
+  if (m->source == MEM_FROM_RUNS) {
+    mem_registry_leave(m);
+    mem_big_delete(m);
+    mem_chunks_delete(m);
+    for (mem_heap *h = atomic_load(&m->heaps), *next; h != NULL; h = next) {
+      next = h->next;
+      free(h);
+    }
+  }
+  locks_destroy(m);
+  if (m->source != MEM_FROM_BUFFER)
+    free(m);
 }
 
 /* Whether the injected failure is due. */
@@ -91,18 +81,27 @@ static bool must_fail(ls_mem *m) {
   return false;
 }
 
+static int64_t live_now(ls_mem *m) {
+  int64_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
+  for (mem_heap *h = atomic_load(&m->heaps); h != NULL; h = h->next)
+    live += atomic_load_explicit(&h->delta, memory_order_relaxed);
+  return live;
+}
+
 /* Whether so many bytes more are too many. */
 static bool is_over(ls_mem *m, size_t bytes) {
   uint64_t most = atomic_load_explicit(&m->most, memory_order_relaxed);
-  if (most == 0)
+  if (MEM_LIKELY(most == 0))
     return false;
-  uint64_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
+  int64_t now = live_now(m);
+  uint64_t live = now > 0 ? (uint64_t)now : 0;
   return live > most || bytes > most - live;
 }
 
 static void count_alloc(ls_mem *m, size_t bytes) {
-  uint64_t live = atomic_fetch_add_explicit(&m->live, bytes, memory_order_relaxed) + bytes;
-  uint64_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
+  int64_t live =
+      atomic_fetch_add_explicit(&m->live, (int64_t)bytes, memory_order_relaxed) + (int64_t)bytes;
+  int64_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
   while (live > peak && !atomic_compare_exchange_weak_explicit(
                             &m->peak, &peak, live, memory_order_relaxed, memory_order_relaxed)) {
   }
@@ -110,112 +109,70 @@ static void count_alloc(ls_mem *m, size_t bytes) {
 }
 
 static void count_free(ls_mem *m, size_t bytes) {
-  atomic_fetch_sub_explicit(&m->live, bytes, memory_order_relaxed);
+  atomic_fetch_sub_explicit(&m->live, (int64_t)bytes, memory_order_relaxed);
   atomic_fetch_add_explicit(&m->frees, 1, memory_order_relaxed);
 }
 
-#if MEM_MAPS
-/* Address space of `size` bytes aligned to MAP_STEP; NULL: none. */
-static void *map_reserve(size_t size) {
-  char *p = mmap(NULL, size + MAP_STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED)
-    return NULL;
-  size_t head = (MAP_STEP - ((uintptr_t)p & (MAP_STEP - 1))) & (MAP_STEP - 1);
-  if (head != 0)
-    munmap(p, head);
-  if (head != MAP_STEP)
-    munmap(p + head + size, MAP_STEP - head);
-  return p + head;
-}
-
-static void *map_new(size_t size) {
-  void *p = map_reserve(size);
-  if (p != NULL)
-    (void)madvise(p, size, MADV_HUGEPAGE); /* only advice: may be refused */
-  return p;
-}
-
-static void *map_resize(void *block, size_t old, size_t size) {
-  if (old == size)
-    return block;
-  if (size < old) {
-    munmap((char *)block + size, old - size);
-    return block;
-  }
-  if (mremap(block, old, size, 0) != MAP_FAILED)
-    return block;
-  void *to = map_reserve(size);
-  if (to == NULL)
-    return NULL;
-  if (mremap(block, old, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
-    return to;
-  munmap(to, size);
-  return NULL;
-}
-
-static void map_free(void *block, size_t size) { munmap(block, size); }
-#else
-static void *map_new(size_t size) { return (void)size, NULL; }
-static void *map_resize(void *block, size_t old, size_t size) {
-  return (void)block, (void)old, (void)size, NULL;
-}
-static void map_free(void *block, size_t size) { (void)block, (void)size; }
-#endif
-
-#if MEM_UNDER_ASAN
-static void *heap_new(size_t size) { return aligned_alloc(LS_MEM_ALIGN, size); }
-static void heap_free(void *block) { free(block); }
-#else
-_Static_assert(_Alignof(max_align_t) >= sizeof(void *), "room for a pointer before each block");
-
-/* malloc's own address is kept in the word before the block. */
-static void *heap_new(size_t size) {
-  char *p = malloc(size + LS_MEM_ALIGN);
-  if (p == NULL)
-    return NULL;
-  char *block = p + (LS_MEM_ALIGN - ((uintptr_t)p & (LS_MEM_ALIGN - 1)));
-  ((void **)(void *)block)[-1] = p;
-  return block;
-}
-static void heap_free(void *block) { free(((void **)block)[-1]); }
-#endif
-
-static void *block_new(ls_mem *m, size_t bytes) {
-  if (is_mapped(m, bytes)) {
-    size_t size = map_size(bytes);
-    return size != 0 ? map_new(size) : NULL;
-  }
-  size_t size = small_size(bytes);
-  if (size == 0)
-    return NULL;
-  if (m->hooks.alloc != NULL)
-    return m->hooks.alloc(m->hooks.user, size);
-  return heap_new(size);
-}
-
-static void block_free(ls_mem *m, void *block, size_t bytes) {
-  if (is_mapped(m, bytes))
-    map_free(block, map_size(bytes));
-  else if (m->hooks.alloc != NULL)
-    m->hooks.free(m->hooks.user, block, small_size(bytes));
-  else
-    heap_free(block);
-}
-
-void *ls_mem_alloc(ls_mem *m, size_t bytes) {
-  if (must_fail(m) || is_over(m, bytes))
-    return NULL;
-  void *p = block_new(m, bytes);
+/* *zero: the block reads as zero. */
+static void *block_new(ls_mem *m, size_t bytes, bool *zero) {
+  *zero = false;
+  if (MEM_LIKELY(m->source == MEM_FROM_RUNS))
+    return mem_heap_alloc(m, bytes, zero);
+  void *p =
+      m->source == MEM_FROM_BUFFER ? mem_fixed_alloc(m, bytes) : mem_sys_alloc(m, bytes, zero);
   if (p != NULL)
     count_alloc(m, bytes);
   return p;
 }
 
+void *ls_mem_alloc(ls_mem *m, size_t bytes) {
+  bool zero;
+  return must_fail(m) || is_over(m, bytes) ? NULL : block_new(m, bytes, &zero);
+}
+
 void *ls_mem_zalloc(ls_mem *m, size_t bytes) {
-  void *p = ls_mem_alloc(m, bytes);
-  if (p != NULL && !is_mapped(m, bytes))
+  bool zero;
+  void *p = must_fail(m) || is_over(m, bytes) ? NULL : block_new(m, bytes, &zero);
+  if (p == NULL)
+    return NULL;
+  if (!zero)
     memset(p, 0, bytes);
+  else if (m->source == MEM_FROM_RUNS)
+    mem_count(mem_heap_mine(m), LS_MEM_COUNT_zero_skipped, bytes);
   return p;
+}
+
+void ls_mem_free(ls_mem *m, void *block, size_t bytes) {
+  if (block == NULL)
+    return;
+  if (MEM_LIKELY(m->source == MEM_FROM_RUNS)) {
+    mem_heap_free(m, block, bytes);
+    return;
+  }
+  count_free(m, bytes);
+  if (m->source == MEM_FROM_BUFFER)
+    mem_fixed_free(m, block, bytes);
+  else
+    mem_sys_free(m, block, bytes);
+}
+
+/* Without moving bytes; NULL: not possible, unchanged. */
+static void *resize_cheaply(ls_mem *m, void *block, size_t old, size_t bytes) {
+  if (m->source == MEM_FROM_RUNS)
+    return mem_heap_resize(m, block, old, bytes);
+  if (m->source == MEM_FROM_BUFFER)
+    return mem_fixed_same(old, bytes) ? block : NULL;
+  return mem_sys_same(m, old, bytes) ? block : mem_sys_remap(m, block, old, bytes);
+}
+
+static void count_resize(ls_mem *m, size_t old, size_t bytes) {
+  if (m->source == MEM_FROM_RUNS) {
+    mem_heap_count_alloc(mem_heap_mine(m), bytes);
+    mem_heap_count_free(mem_heap_mine(m), old);
+  } else {
+    count_alloc(m, bytes);
+    count_free(m, old);
+  }
 }
 
 void *ls_mem_resize(ls_mem *m, void *block, size_t old, size_t bytes) {
@@ -223,38 +180,55 @@ void *ls_mem_resize(ls_mem *m, void *block, size_t old, size_t bytes) {
     return ls_mem_alloc(m, bytes);
   if (must_fail(m) || (bytes > old && is_over(m, bytes - old)))
     return NULL;
-  void *p;
-  if (is_mapped(m, old) && is_mapped(m, bytes)) {
-    size_t size = map_size(bytes);
-    p = size != 0 ? map_resize(block, map_size(old), size) : NULL;
-    if (p == NULL)
-      return NULL;
-  } else if (!is_mapped(m, old) && !is_mapped(m, bytes) && small_size(old) == small_size(bytes)) {
-    p = block;
-  } else {
-    p = block_new(m, bytes);
-    if (p == NULL)
-      return NULL;
-    memcpy(p, block, old < bytes ? old : bytes);
-    block_free(m, block, old);
+  void *p = resize_cheaply(m, block, old, bytes);
+  if (p != NULL) {
+    count_resize(m, old, bytes);
+    return p;
   }
-  count_alloc(m, bytes);
-  count_free(m, old);
+  bool zero;
+  p = block_new(m, bytes, &zero);
+  if (p == NULL)
+    return NULL;
+  memcpy(p, block, old < bytes ? old : bytes);
+  ls_mem_free(m, block, old);
   return p;
 }
 
-void ls_mem_free(ls_mem *m, void *block, size_t bytes) {
-  if (block == NULL)
-    return;
-  block_free(m, block, bytes);
-  count_free(m, bytes);
+void ls_mem_park(ls_mem *m) {
+  mem_heap *h = m->source == MEM_FROM_RUNS ? mem_heap_mine(m) : NULL;
+  if (h != NULL)
+    mem_heap_park(h);
+}
+
+void mem_bug_report(ls_mem *m, ls_mem_bug bug) {
+  atomic_store(&m->last_bug, (uint32_t)bug);
+  atomic_fetch_add(&m->bugs, 1);
 }
 
 void ls_mem_read_stats(ls_mem *m, ls_mem_stats *out) {
-  out->live_bytes = atomic_load_explicit(&m->live, memory_order_relaxed);
-  out->peak_bytes = atomic_load_explicit(&m->peak, memory_order_relaxed);
+  int64_t live = atomic_load_explicit(&m->live, memory_order_relaxed);
+  int64_t high = 0; /* above live */
   out->allocs = atomic_load_explicit(&m->allocs, memory_order_relaxed);
   out->frees = atomic_load_explicit(&m->frees, memory_order_relaxed);
+  for (mem_heap *h = atomic_load(&m->heaps); h != NULL; h = h->next) {
+    int64_t delta = atomic_load_explicit(&h->delta, memory_order_relaxed);
+    high += atomic_load_explicit(&h->delta_peak, memory_order_relaxed) - delta;
+    live += delta;
+    out->allocs += atomic_load_explicit(&h->allocs, memory_order_relaxed);
+    out->frees += atomic_load_explicit(&h->frees, memory_order_relaxed);
+  }
+  int64_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
+  out->live_bytes = live > 0 ? (uint64_t)live : 0;
+  out->peak_bytes = (uint64_t)(peak > live + high ? peak : live + high);
+}
+
+void ls_mem_read_counters(ls_mem *m, ls_mem_counters *out) {
+  memset(out, 0, sizeof *out);
+  for (mem_heap *h = atomic_load(&m->heaps); h != NULL; h = h->next)
+    for (unsigned i = 0; i < LS_MEM_NCOUNTERS; i++)
+      out->n[i] += atomic_load_explicit(&h->count[i], memory_order_relaxed);
+  out->bugs = atomic_load(&m->bugs);
+  out->last_bug = (ls_mem_bug)atomic_load(&m->last_bug);
 }
 
 void ls_mem_limit(ls_mem *m, uint64_t bytes) {

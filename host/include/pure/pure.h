@@ -188,6 +188,24 @@ typedef struct pure_memory_hooks {
   void *user;
 } pure_memory_hooks;
 
+/* How lists get their memory where the host gives no hooks; docs/memory.md.  Set size to
+ * sizeof(pure_memory_options); 0 is the default of every other field. */
+typedef struct pure_memory_options {
+  size_t size;
+  void *buffer; /* everything comes from here and from nowhere else; NULL: from the system.
+                 * Borrowed until the engine and all that was made from it are released.  Needs
+                 * jit = PURE_JIT_0.  A call that finds it full faults: memory exhausted */
+  size_t buffer_bytes;
+  bool no_runs;         /* malloc instead of runs of pages */
+  bool no_huge_pages;   /* do not ask the system for them */
+  uint32_t decay_ms;    /* unused pages go back after about so long; default 100 */
+  uint64_t lifo_bytes;  /* freed blocks that a thread keeps whole; default 1 MB */
+  uint32_t outbox;      /* frees for another thread sent together: 1 .. 7; default 7 */
+  uint32_t inbox;       /* slots for frees by other threads: 1 .. 64; default 64 */
+  uint64_t cache_bytes; /* mapped blocks kept for reuse; default 32 MB */
+  uint64_t sample;      /* time one in so many allocations; default none */
+} pure_memory_options;
+
 /* Of one call; 0: the default.  Exhausting one is a fault, the same on every machine. */
 typedef struct pure_limits {
   uint64_t work; /* units; default unlimited */
@@ -242,12 +260,13 @@ typedef struct pure_engine_options {
   pure_limits limits;              /* of every new session */
   pure_jit jit;                    /* highest tier wanted; pure_engine_jit: the one there is */
   uint32_t threads;                /* that compile in the background; 0: default */
-  bool environment;                /* read PURE_LIST_*, PURE_JIT_* (docs/environment.md) */
-  bool jit_sync;                   /* compile at once, in the thread that calls: it waits */
-  const pure_jit_watch *watch;     /* NULL: nobody; copied */
-  const pure_jit_options *tiers;   /* NULL: the defaults; copied */
+  bool environment;            /* read PURE_LIST_*, PURE_MEM_*, PURE_JIT_* (docs/environment.md) */
+  bool jit_sync;               /* compile at once, in the thread that calls: it waits */
+  const pure_jit_watch *watch; /* NULL: nobody; copied */
+  const pure_jit_options *tiers; /* NULL: the defaults; copied */
   uint64_t max_memory; /* bytes of everything that the engine's handles hold; 0: unlimited.  What
                           would need more fails with PURE_NO_MEMORY or PURE_FAULT_MEMORY */
+  const pure_memory_options *list_memory; /* NULL: the defaults; copied */
 } pure_engine_options;
 
 /* options may be NULL. */
@@ -279,6 +298,19 @@ typedef struct pure_memory_stats {
   uint64_t frees;
 } pure_memory_stats;
 PURE_API void pure_engine_memory(const pure_engine *engine, pure_memory_stats *out);
+
+/* One thing that is counted; past the last: PURE_NOT_FOUND (the numbers 0, 1, 2 ... are a loop). */
+typedef struct pure_memory_counter {
+  const char *meaning; /* a static text */
+  uint64_t value;
+} pure_memory_counter;
+PURE_API PURE_NODISCARD pure_status pure_engine_memory_counter(const pure_engine *engine,
+                                                               uint32_t counter,
+                                                               pure_memory_counter *out);
+
+/* Gives the system back what no list needs now: of the thread that calls, of ended threads, and
+ * what no thread has.  For a host that will be idle; busy threads do the like now and then. */
+PURE_API void pure_engine_park(pure_engine *engine);
 
 /* For tests: the n-th allocation from now fails (1: the next), and all after it when `sticky`.
  * 0 turns it off. */

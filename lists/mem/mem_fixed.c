@@ -1,0 +1,108 @@
+/* lists/mem/mem_fixed.c - blocks from one buffer of the host's.
+ *
+ * [ls_mem][blocks and gaps ...][LS_MEM_PAD bytes]: sizes in steps of 64 bytes, no headers.  Gaps
+ * are a list in the order of addresses, kept in the gaps themselves; a block comes from the
+ * smallest that fits, and a freed one joins its neighbours.  Walking the list is slow where there
+ * are many gaps; buffers are for small programs.
+ */
+#include "lists/mem/mem_int.h"
+
+#include <string.h>
+
+struct mem_gap {
+  mem_gap *next;
+  size_t size;
+};
+
+static size_t rounded(size_t bytes) {
+  return (bytes + MEM_OWN_PAD + LS_MEM_ALIGN - 1) & ~(size_t)(LS_MEM_ALIGN - 1);
+}
+
+ls_mem *mem_fixed_new(const ls_mem_options *o) {
+  size_t skip = (64 - ((uintptr_t)o->buffer & 63)) & 63;
+  size_t head = (sizeof(ls_mem) + 63) & ~(size_t)63;
+  if (o->buffer_bytes < skip + head + 64 + LS_MEM_PAD)
+    return NULL;
+  ls_mem *m = (ls_mem *)(void *)((char *)o->buffer + skip);
+  memset(m, 0, sizeof *m);
+  m->source = MEM_FROM_BUFFER;
+  m->buffer = (char *)m + head;
+  m->buffer_bytes = (o->buffer_bytes - skip - head - LS_MEM_PAD) & ~(size_t)63;
+  m->gaps = (mem_gap *)(void *)m->buffer;
+  *m->gaps = (mem_gap){NULL, m->buffer_bytes};
+  return m;
+}
+
+static void *take(mem_gap **at, size_t size) {
+  mem_gap *g = *at;
+  if (g->size == size) {
+    *at = g->next;
+  } else {
+    mem_gap *rest = (mem_gap *)(void *)((char *)g + size);
+    *rest = (mem_gap){g->next, g->size - size};
+    *at = rest;
+  }
+  return g;
+}
+
+void *mem_fixed_alloc(ls_mem *m, size_t bytes) {
+  if (bytes > m->buffer_bytes)
+    return NULL;
+  size_t size = rounded(bytes);
+  mem_gap **best = NULL;
+  void *p = NULL;
+  pthread_mutex_lock(&m->lock);
+  for (mem_gap **at = &m->gaps; *at != NULL; at = &(*at)->next)
+    if ((*at)->size >= size && (best == NULL || (*at)->size < (*best)->size))
+      best = at;
+  if (best != NULL)
+    p = take(best, size);
+  pthread_mutex_unlock(&m->lock);
+  return p;
+}
+
+/* prev: the gap before, or NULL. */
+static void put(ls_mem *m, mem_gap *prev, mem_gap *g, size_t size) {
+  g->next = prev != NULL ? prev->next : m->gaps;
+  g->size = size;
+  if (g->next != NULL && (char *)g + size == (char *)g->next) {
+    g->size += g->next->size;
+    g->next = g->next->next;
+  }
+  if (prev != NULL && (char *)prev + prev->size == (char *)g) {
+    prev->size += g->size;
+    prev->next = g->next;
+  } else if (prev != NULL) {
+    prev->next = g;
+  } else {
+    m->gaps = g;
+  }
+}
+
+void mem_fixed_free(ls_mem *m, void *block, size_t bytes) {
+  char *p = block;
+  size_t size = rounded(bytes), at = (size_t)((uintptr_t)p - (uintptr_t)m->buffer);
+  if (at >= m->buffer_bytes || size > m->buffer_bytes - at) {
+    mem_bug_report(m, LS_MEM_BUG_FOREIGN);
+    return;
+  }
+  if ((at & 63) != 0) {
+    mem_bug_report(m, LS_MEM_BUG_MISALIGNED);
+    return;
+  }
+  pthread_mutex_lock(&m->lock);
+  mem_gap *prev = NULL, *next = m->gaps;
+  while (next != NULL && (char *)next < p) {
+    prev = next;
+    next = next->next;
+  }
+  bool free_already =
+      (prev != NULL && (char *)prev + prev->size > p) || (next != NULL && p + size > (char *)next);
+  if (!free_already)
+    put(m, prev, (mem_gap *)block, size);
+  pthread_mutex_unlock(&m->lock);
+  if (free_already)
+    mem_bug_report(m, LS_MEM_BUG_DOUBLE);
+}
+
+bool mem_fixed_same(size_t old, size_t bytes) { return rounded(old) == rounded(bytes); }
