@@ -149,11 +149,15 @@ void ls_mem_free(ls_mem *m, void *block, size_t bytes) {
     mem_heap_free(m, block, bytes);
     return;
   }
-  count_free(m, bytes);
+  ls_mem_bug bug = LS_MEM_BUG_NONE;
   if (m->source == MEM_FROM_BUFFER)
-    mem_fixed_free(m, block, bytes);
+    bug = mem_fixed_free(m, block, bytes);
   else
     mem_sys_free(m, block, bytes);
+  if (bug == LS_MEM_BUG_NONE)
+    count_free(m, bytes);
+  else
+    mem_bug_report(m, bug);
 }
 
 /* Without moving bytes; NULL: not possible, unchanged. */
@@ -161,7 +165,7 @@ static void *resize_cheaply(ls_mem *m, void *block, size_t old, size_t bytes) {
   if (m->source == MEM_FROM_RUNS)
     return mem_heap_resize(m, block, old, bytes);
   if (m->source == MEM_FROM_BUFFER)
-    return mem_fixed_same(old, bytes) ? block : NULL;
+    return mem_fixed_resize(m, block, old, bytes) ? block : NULL;
   return mem_sys_same(m, old, bytes) ? block : mem_sys_remap(m, block, old, bytes);
 }
 
@@ -201,6 +205,8 @@ void ls_mem_park(ls_mem *m) {
 }
 
 void mem_bug_report(ls_mem *m, ls_mem_bug bug) {
+  if (MEM_LIKELY(bug == LS_MEM_BUG_NONE))
+    return;
   atomic_store(&m->last_bug, (uint32_t)bug);
   atomic_fetch_add(&m->bugs, 1);
 }

@@ -41,11 +41,10 @@ static void *units_alloc(mem_heap *h, size_t bytes, bool *zero) {
   return unit_block(at.chunk, at.unit, bytes);
 }
 
-static void units_home(mem_heap *h, mem_chunk *c, unsigned unit) {
+static ls_mem_bug units_home(mem_heap *h, mem_chunk *c, unsigned unit) {
   unsigned n = c->kind[unit];
   if (n == 0 || (n & MEM_HELD) != 0) {
-    mem_bug_report(h->m, LS_MEM_BUG_DOUBLE);
-    return;
+    return LS_MEM_BUG_DOUBLE;
   }
   mem_place old = h->lifo[n];
   size_t more = old.chunk == NULL ? n * MEM_UNIT : 0;
@@ -54,12 +53,13 @@ static void units_home(mem_heap *h, mem_chunk *c, unsigned unit) {
     h->lifo[n] = (mem_place){c, unit};
     c->kind[unit] = (uint8_t)(n | MEM_HELD);
     if (old.chunk == NULL)
-      return;
+      return LS_MEM_BUG_NONE;
     c = old.chunk;
     unit = old.unit;
   }
   c->kind[unit] = 0;
   mem_units_give(h, c, unit, n);
+  return LS_MEM_BUG_NONE;
 }
 
 void mem_lifo_flush(mem_heap *h) {
@@ -74,15 +74,9 @@ void mem_lifo_flush(mem_heap *h) {
   }
 }
 
-void mem_block_home(mem_heap *h, mem_chunk *c, void *p) {
+ls_mem_bug mem_block_home(mem_heap *h, mem_chunk *c, void *p) {
   unsigned unit = (unsigned)((size_t)((char *)p - c->base) / MEM_UNIT);
-  if ((c->kind[unit] & MEM_RUN) == 0) {
-    units_home(h, c, unit);
-    return;
-  }
-  ls_mem_bug bug = mem_run_free(h, c, p);
-  if (bug != LS_MEM_BUG_NONE)
-    mem_bug_report(h->m, bug);
+  return (c->kind[unit] & MEM_RUN) != 0 ? mem_run_free(h, c, p) : units_home(h, c, unit);
 }
 
 /* Whether p is a block of so many bytes, as far as any thread can tell. */
@@ -139,6 +133,18 @@ void *mem_heap_alloc(ls_mem *m, size_t bytes, bool *zero) {
   return p;
 }
 
+static ls_mem_bug send_home(mem_heap *h, mem_chunk *c, void *block, size_t need) {
+  mem_heap *owner = atomic_load_explicit(&c->owner, memory_order_relaxed);
+  if (owner == NULL)
+    return LS_MEM_BUG_DOUBLE;
+  mem_map_poison(block, need);
+  if (owner == h)
+    return mem_block_home(h, c, block);
+  mem_count(h, LS_MEM_COUNT_remote, 1);
+  mem_remote_free(h, owner, block);
+  return LS_MEM_BUG_NONE;
+}
+
 void mem_heap_free(ls_mem *m, void *block, size_t bytes) {
   mem_heap *h = mem_heap_mine(m);
   if (h == NULL)
@@ -152,23 +158,12 @@ void mem_heap_free(ls_mem *m, void *block, size_t bytes) {
     c = mem_chunk_of(m, block);
     bug = c != NULL ? verify(c, block, need) : LS_MEM_BUG_FOREIGN;
   }
-  mem_heap *owner = c != NULL ? atomic_load_explicit(&c->owner, memory_order_relaxed) : NULL;
-  if (bug == LS_MEM_BUG_NONE && c != NULL && owner == NULL)
-    bug = LS_MEM_BUG_DOUBLE;
-  if (bug != LS_MEM_BUG_NONE) {
+  if (bug == LS_MEM_BUG_NONE && c != NULL)
+    bug = send_home(h, c, block, need);
+  if (MEM_LIKELY(bug == LS_MEM_BUG_NONE))
+    mem_heap_count_free(h, bytes);
+  else
     mem_bug_report(m, bug);
-    return;
-  }
-  if (c != NULL) {
-    mem_map_poison(block, need);
-    if (owner == h) {
-      mem_block_home(h, c, block);
-    } else {
-      mem_count(h, LS_MEM_COUNT_remote, 1);
-      mem_remote_free(h, owner, block);
-    }
-  }
-  mem_heap_count_free(h, bytes);
 }
 
 /* In place; NULL: not possible, unchanged. */

@@ -79,17 +79,13 @@ static void put(ls_mem *m, mem_gap *prev, mem_gap *g, size_t size) {
   }
 }
 
-void mem_fixed_free(ls_mem *m, void *block, size_t bytes) {
+ls_mem_bug mem_fixed_free(ls_mem *m, void *block, size_t bytes) {
   char *p = block;
   size_t size = rounded(bytes), at = (size_t)((uintptr_t)p - (uintptr_t)m->buffer);
-  if (at >= m->buffer_bytes || size > m->buffer_bytes - at) {
-    mem_bug_report(m, LS_MEM_BUG_FOREIGN);
-    return;
-  }
-  if ((at & 63) != 0) {
-    mem_bug_report(m, LS_MEM_BUG_MISALIGNED);
-    return;
-  }
+  if (at >= m->buffer_bytes || size > m->buffer_bytes - at)
+    return LS_MEM_BUG_FOREIGN;
+  if ((at & 63) != 0)
+    return LS_MEM_BUG_MISALIGNED;
   pthread_mutex_lock(&m->lock);
   mem_gap *prev = NULL, *next = m->gaps;
   while (next != NULL && (char *)next < p) {
@@ -101,8 +97,30 @@ void mem_fixed_free(ls_mem *m, void *block, size_t bytes) {
   if (!free_already)
     put(m, prev, (mem_gap *)block, size);
   pthread_mutex_unlock(&m->lock);
-  if (free_already)
-    mem_bug_report(m, LS_MEM_BUG_DOUBLE);
+  return free_already ? LS_MEM_BUG_DOUBLE : LS_MEM_BUG_NONE;
 }
 
-bool mem_fixed_same(size_t old, size_t bytes) { return rounded(old) == rounded(bytes); }
+/* The gap that begins at p, taken out of the list as far as `size`; false: there is none so large.
+ */
+static bool take_behind(ls_mem *m, char *p, size_t size) {
+  for (mem_gap **at = &m->gaps; *at != NULL && (char *)*at <= p; at = &(*at)->next)
+    if ((char *)*at == p && (*at)->size >= size) {
+      (void)take(at, size);
+      return true;
+    }
+  return false;
+}
+
+/* A block that shrinks leaves a gap behind it, one that grows takes from the gap behind it. */
+bool mem_fixed_resize(ls_mem *m, void *block, size_t old, size_t bytes) {
+  if (bytes > m->buffer_bytes)
+    return false;
+  size_t from = rounded(old), to = rounded(bytes);
+  if (to < from) {
+    return mem_fixed_free(m, (char *)block + to, from - to - MEM_OWN_PAD) == LS_MEM_BUG_NONE;
+  }
+  pthread_mutex_lock(&m->lock);
+  bool ok = to == from || take_behind(m, (char *)block + from, to - from);
+  pthread_mutex_unlock(&m->lock);
+  return ok;
+}

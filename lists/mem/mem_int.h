@@ -265,8 +265,8 @@ void *mem_sys_remap(ls_mem *m, void *block, size_t old, size_t bytes); /* NULL: 
 /* mem_fixed.c: one buffer. */
 ls_mem *mem_fixed_new(const ls_mem_options *o);
 void *mem_fixed_alloc(ls_mem *m, size_t bytes);
-void mem_fixed_free(ls_mem *m, void *block, size_t bytes);
-bool mem_fixed_same(size_t old, size_t bytes);
+ls_mem_bug mem_fixed_free(ls_mem *m, void *block, size_t bytes);
+bool mem_fixed_resize(ls_mem *m, void *block, size_t old, size_t bytes); /* in place */
 
 /* mem_thread.c: which heap is whose. */
 typedef struct {
@@ -316,9 +316,9 @@ void *mem_heap_alloc(ls_mem *m, size_t bytes, bool *zero);
 void mem_heap_free(ls_mem *m, void *block, size_t bytes);
 void *mem_heap_resize(ls_mem *m, void *block, size_t old, size_t bytes);
 /* A block freed by anyone, of a chunk that h owns. */
-void mem_block_home(mem_heap *h, mem_chunk *c, void *p);
+ls_mem_bug mem_block_home(mem_heap *h, mem_chunk *c, void *p);
 void mem_lifo_flush(mem_heap *h);
-void mem_bug_report(ls_mem *m, ls_mem_bug bug);
+void mem_bug_report(ls_mem *m, ls_mem_bug bug); /* none is fine */
 
 /* mem_remote.c: frees between threads. */
 void mem_remote_free(mem_heap *h, mem_heap *owner, void *p);

@@ -72,7 +72,7 @@ static void take_in(mem_heap *h, void *p) {
   mem_chunk *c = mem_chunk_of(h->m, p);
   mem_heap *owner = atomic_load_explicit(&c->owner, memory_order_acquire);
   if (owner == h)
-    mem_block_home(h, c, p);
+    mem_bug_report(h->m, mem_block_home(h, c, p));
   else if (owner != NULL)
     mem_remote_free(h, owner, p);
   else
@@ -104,7 +104,7 @@ static void collect_chunk(mem_heap *h, mem_chunk *c) {
   for (; runs != 0; runs &= runs - 1)
     mem_run_collect(h, c, (unsigned)__builtin_ctzll(runs));
   for (; units != 0; units &= units - 1)
-    mem_block_home(h, c, mem_unit_at(c, (unsigned)__builtin_ctzll(units)));
+    mem_bug_report(h->m, mem_block_home(h, c, mem_unit_at(c, (unsigned)__builtin_ctzll(units))));
 }
 
 void mem_remote_collect(mem_heap *h) {

@@ -158,9 +158,7 @@ void mem_run_collect(mem_heap *h, mem_chunk *c, unsigned unit) {
   for (unsigned w = 0; w < MEM_WORDS; w++)
     for (uint64_t m = freed[w]; m != 0; m &= m - 1) {
       size_t i = w * 64 + (unsigned)__builtin_ctzll(m);
-      ls_mem_bug bug = mem_run_free(h, c, r->base + i * r->size);
-      if (bug != LS_MEM_BUG_NONE)
-        mem_bug_report(h->m, bug);
+      mem_bug_report(h->m, mem_run_free(h, c, r->base + i * r->size));
     }
 }
 

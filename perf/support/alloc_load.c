@@ -124,8 +124,8 @@ static void settle(worker *w) {
     give(w, w->live[i]);
     w->live[i] = 0;
   }
-  double until = sample_now_ms() + SETTLE_MS;
-  while (sample_now_ms() < until) {
+  double until = sample_now_ms(SAMPLE_WALL) + SETTLE_MS;
+  while (sample_now_ms(SAMPLE_WALL) < until) {
     parcel *at = &w->live[next_random(w) % kept];
     give(w, *at);
     *at = take(w);
@@ -183,13 +183,13 @@ static double live_mb(const worker *w, unsigned threads, unsigned live) {
 
 static void watch(bench *b, worker *w, double seconds, alloc_outcome *out) {
   pthread_barrier_wait(&b->gate);
-  double from = sample_now_ms();
+  double from = sample_now_ms(SAMPLE_WALL);
   pthread_barrier_wait(&b->gate);
-  double nap = from + seconds * 1e3 - sample_now_ms();
+  double nap = from + seconds * 1e3 - sample_now_ms(SAMPLE_WALL);
   nanosleep(&(struct timespec){(time_t)(nap / 1e3), (long)(fmod(nap, 1e3) * 1e6)}, NULL);
   atomic_store(&b->stop, 1);
   pthread_barrier_wait(&b->gate);
-  double ms = sample_now_ms() - from, ops = 0;
+  double ms = sample_now_ms(SAMPLE_WALL) - from, ops = 0;
   for (unsigned t = 0; t < b->threads; t++)
     ops += (double)w[t].ops;
   *out = (alloc_outcome){.ops = ops / ms * 1e3, .peak = resident_mb("VmHWM")};
