@@ -174,7 +174,8 @@ static bool run_worker(const options *o, unsigned contestant, unsigned load, uns
 /* What is said of the samples */
 
 typedef struct {
-  double ops[MAX_ROUNDS], peak[MAX_ROUNDS], settled[MAX_ROUNDS], parked[MAX_ROUNDS], live;
+  double ops[MAX_ROUNDS], live[MAX_ROUNDS], peak[MAX_ROUNDS], settled[MAX_ROUNDS],
+      parked[MAX_ROUNDS];
 } series;
 
 static void print_row(const options *o, unsigned load, const series *s, unsigned who) {
@@ -188,7 +189,7 @@ static void print_row(const options *o, unsigned load, const series *s, unsigned
   else
     printf("  %8.2f  %s %-6.2f", own / ops,
            own / ops >= loads[load].want[who] ? "   >=" : "not >=", loads[load].want[who]);
-  printf(" %9.1f %9.2f", peak, peak / s[who].live);
+  printf(" %9.1f %9.2f", peak, peak / sample_median(s[who].live, o->rounds));
   if (o->settle)
     printf(" %9.3f %9.1f", sample_median(s[who].settled, o->rounds) / peak,
            sample_median(s[who].parked, o->rounds));
@@ -208,7 +209,7 @@ static bool measure(const options *o, unsigned load, unsigned threads) {
       s[who].peak[round] = r.peak;
       s[who].settled[round] = r.settled;
       s[who].parked[round] = r.parked;
-      s[who].live = r.live;
+      s[who].live[round] = r.live;
     }
   printf("%s, %u thread%s\n", loads[load].load.name, threads, threads > 1 ? "s" : "");
   printf("  %-14s %12s  %8s  %-12s  %9s %9s", "", "ops/s", "pure is", "aim", "peak MB", "of live");

@@ -126,7 +126,10 @@ void *mem_big_resize(mem_heap *h, void *p, size_t old, size_t bytes) {
   pthread_mutex_lock(&b->lock);
   mem_mapping *at = live_find(b, p);
   if (at != NULL && at->size == big_size(old)) {
+    mem_map_unpoison(p, at->size); /* it may move away */
     to = size == at->size ? p : mem_map_resize(p, at->size, size);
+    if (to != NULL)
+      mem_map_unpoison(to, size);
     if (to != NULL && size != at->size) {
       mem_map_rooted(p, at->size, false);
       mem_map_rooted(to, size, true);

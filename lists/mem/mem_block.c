@@ -76,7 +76,7 @@ void mem_lifo_flush(mem_heap *h) {
 
 ls_mem_bug mem_block_home(mem_heap *h, mem_chunk *c, void *p) {
   unsigned unit = (unsigned)((size_t)((char *)p - c->base) / MEM_UNIT);
-  return (c->kind[unit] & MEM_RUN) != 0 ? mem_run_free(h, c, p) : units_home(h, c, unit);
+  return (c->kind[unit] & MEM_RUN) != 0 ? mem_run_free(h, c, p, 0) : units_home(h, c, unit);
 }
 
 /* Whether p is a block of so many bytes, as far as any thread can tell. */
@@ -135,11 +135,16 @@ void *mem_heap_alloc(ls_mem *m, size_t bytes, bool *zero) {
 
 static ls_mem_bug send_home(mem_heap *h, mem_chunk *c, void *block, size_t need) {
   mem_heap *owner = atomic_load_explicit(&c->owner, memory_order_relaxed);
+  unsigned unit = (unsigned)((size_t)((char *)block - c->base) / MEM_UNIT);
+  bool own_run = owner == h && (c->kind[unit] & MEM_RUN) != 0; /* checks all by itself */
+  ls_mem_bug bug = own_run ? mem_run_free(h, c, block, need) : verify(c, block, need);
+  if (bug != LS_MEM_BUG_NONE)
+    return bug;
   if (owner == NULL)
     return LS_MEM_BUG_DOUBLE;
   mem_map_poison(block, need);
   if (owner == h)
-    return mem_block_home(h, c, block);
+    return own_run ? LS_MEM_BUG_NONE : units_home(h, c, unit);
   mem_count(h, LS_MEM_COUNT_remote, 1);
   mem_remote_free(h, owner, block);
   return LS_MEM_BUG_NONE;
@@ -151,15 +156,12 @@ void mem_heap_free(ls_mem *m, void *block, size_t bytes) {
     return; /* no memory for a heap: the block is lost, nothing else */
   size_t need = bytes + MEM_OWN_PAD;
   ls_mem_bug bug = LS_MEM_BUG_NONE;
-  mem_chunk *c = NULL;
   if (need > MEM_UNITS_MAX) {
     bug = mem_big_free(h, block, need);
   } else {
-    c = mem_chunk_of(m, block);
-    bug = c != NULL ? verify(c, block, need) : LS_MEM_BUG_FOREIGN;
+    mem_chunk *c = mem_chunk_of(m, block);
+    bug = c != NULL ? send_home(h, c, block, need) : LS_MEM_BUG_FOREIGN;
   }
-  if (bug == LS_MEM_BUG_NONE && c != NULL)
-    bug = send_home(h, c, block, need);
   if (MEM_LIKELY(bug == LS_MEM_BUG_NONE))
     mem_heap_count_free(h, bytes);
   else

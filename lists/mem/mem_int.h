@@ -78,7 +78,7 @@ struct mem_run {
   uint16_t cap, nfree;
   uint8_t class, units, first;
   bool listed;
-  _Alignas(64) uint64_t word[MEM_WORDS]; /* free blocks */
+  uint64_t word[MEM_WORDS]; /* free blocks; the first words share a line with the above */
   _Alignas(64) _Atomic uint64_t remote[MEM_WORDS];
 };
 
@@ -301,7 +301,8 @@ void mem_chunks_delete(ls_mem *m);
 unsigned mem_class_of(size_t bytes);
 size_t mem_class_size(unsigned class);
 void *mem_run_alloc(mem_heap *h, unsigned class);
-ls_mem_bug mem_run_free(mem_heap *h, mem_chunk *c, const void *p);
+/* bytes 0: not known. */
+ls_mem_bug mem_run_free(mem_heap *h, mem_chunk *c, const void *p, size_t bytes);
 mem_run *mem_run_at(mem_chunk *c, const void *p);
 void mem_runs_retire(mem_heap *h); /* gives the units of runs without a block back */
 void mem_runs_adopt(mem_heap *h, mem_heap *from);

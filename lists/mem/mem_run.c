@@ -114,11 +114,17 @@ static void run_end(mem_heap *h, mem_chunk *c, mem_run *r) {
   mem_units_give(h, c, r->first, r->units);
 }
 
-ls_mem_bug mem_run_free(mem_heap *h, mem_chunk *c, const void *p) {
+static bool is_of_class(const mem_run *r, size_t bytes) {
+  return bytes <= MEM_SMALL_MAX && r->class == mem_class_of(bytes);
+}
+
+ls_mem_bug mem_run_free(mem_heap *h, mem_chunk *c, const void *p, size_t bytes) {
   mem_run *r = mem_run_at(c, p);
   unsigned i = block_number(r, p);
   if (i == r->cap)
     return LS_MEM_BUG_MISALIGNED;
+  if (bytes != 0 && !is_of_class(r, bytes))
+    return LS_MEM_BUG_SIZE;
   uint64_t bit = UINT64_C(1) << (i & 63);
   if ((r->word[i / 64] & bit) != 0)
     return LS_MEM_BUG_DOUBLE;
@@ -136,8 +142,7 @@ ls_mem_bug mem_run_verify(mem_chunk *c, const void *p, size_t bytes) {
   const mem_run *r = mem_run_at(c, p);
   if (block_number(r, p) == r->cap)
     return LS_MEM_BUG_MISALIGNED;
-  return bytes <= MEM_SMALL_MAX && r->class == mem_class_of(bytes) ? LS_MEM_BUG_NONE
-                                                                   : LS_MEM_BUG_SIZE;
+  return is_of_class(r, bytes) ? LS_MEM_BUG_NONE : LS_MEM_BUG_SIZE;
 }
 
 void mem_run_mark(mem_chunk *c, const void *p) {
@@ -158,7 +163,7 @@ void mem_run_collect(mem_heap *h, mem_chunk *c, unsigned unit) {
   for (unsigned w = 0; w < MEM_WORDS; w++)
     for (uint64_t m = freed[w]; m != 0; m &= m - 1) {
       size_t i = w * 64 + (unsigned)__builtin_ctzll(m);
-      mem_bug_report(h->m, mem_run_free(h, c, r->base + i * r->size));
+      mem_bug_report(h->m, mem_run_free(h, c, r->base + i * r->size, 0));
     }
 }
 

@@ -43,6 +43,7 @@ typedef struct {
   uint64_t random;
   parcel *live;
   uint64_t ops;
+  _Atomic int64_t held; /* bytes of live blocks, mailboxes aside */
   bool failed;
 } worker;
 
@@ -77,6 +78,7 @@ static parcel take(worker *w) {
     return 0;
   }
   touch(b->load, p, bytes);
+  atomic_store_explicit(&w->held, w->held + (int64_t)bytes, memory_order_relaxed);
   return (uint64_t)(uintptr_t)p | (uint64_t)(bytes / 64) << ADDRESS_BITS;
 }
 
@@ -93,6 +95,13 @@ static void post(worker *w, parcel x) {
   give(w, atomic_exchange(&b->mail[to].slot[next_random(w) % SLOTS], x));
 }
 
+/* The block leaves the thread's live ones. */
+static parcel let_go(worker *w, parcel x) {
+  atomic_store_explicit(&w->held, w->held - (int64_t)(x >> ADDRESS_BITS) * 64,
+                        memory_order_relaxed);
+  return x;
+}
+
 static void one_op(worker *w) {
   bench *b = w->b;
   parcel *at = &w->live[next_random(w) % b->load->live];
@@ -101,11 +110,11 @@ static void one_op(worker *w) {
     if (atomic_load_explicit(mine, memory_order_relaxed) != 0)
       give(w, atomic_exchange(mine, 0));
     if ((next_random(w) & 1) != 0)
-      post(w, *at);
+      post(w, let_go(w, *at));
     else
-      give(w, *at);
+      give(w, let_go(w, *at));
   } else {
-    give(w, *at);
+    give(w, let_go(w, *at));
   }
   *at = take(w);
   w->ops++;
@@ -173,11 +182,10 @@ static double resident_mb(const char *field) {
   return kb / 1024;
 }
 
-static double live_mb(const worker *w, unsigned threads, unsigned live) {
+static double live_mb(worker *w, unsigned threads) {
   double bytes = 0;
   for (unsigned t = 0; t < threads; t++)
-    for (unsigned i = 0; i < live; i++)
-      bytes += (double)(w[t].live[i] >> ADDRESS_BITS) * 64;
+    bytes += (double)atomic_load_explicit(&w[t].held, memory_order_relaxed);
   return bytes / 1048576;
 }
 
@@ -185,15 +193,17 @@ static void watch(bench *b, worker *w, double seconds, alloc_outcome *out) {
   pthread_barrier_wait(&b->gate);
   double from = sample_now_ms(SAMPLE_WALL);
   pthread_barrier_wait(&b->gate);
-  double nap = from + seconds * 1e3 - sample_now_ms(SAMPLE_WALL);
-  nanosleep(&(struct timespec){(time_t)(nap / 1e3), (long)(fmod(nap, 1e3) * 1e6)}, NULL);
+  double live = 0;
+  while (sample_now_ms(SAMPLE_WALL) < from + seconds * 1e3) {
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+    live = fmax(live, live_mb(w, b->threads));
+  }
   atomic_store(&b->stop, 1);
   pthread_barrier_wait(&b->gate);
   double ms = sample_now_ms(SAMPLE_WALL) - from, ops = 0;
   for (unsigned t = 0; t < b->threads; t++)
     ops += (double)w[t].ops;
-  *out = (alloc_outcome){.ops = ops / ms * 1e3, .peak = resident_mb("VmHWM")};
-  out->live = live_mb(w, b->threads, b->load->live);
+  *out = (alloc_outcome){ops / ms * 1e3, live, resident_mb("VmHWM"), 0, 0};
   pthread_barrier_wait(&b->gate);
   if (b->settle) {
     pthread_barrier_wait(&b->gate);

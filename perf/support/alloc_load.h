@@ -27,7 +27,7 @@ enum { ALLOC_MAX_THREADS = 64 };
 
 typedef struct {
   double ops;        /* a second: one free and one allocation, over all threads */
-  double live, peak; /* MB: sum of the live blocks; resident memory at its highest */
+  double live, peak; /* MB at its highest: live blocks (looked at each ms); resident memory */
   double settled;    /* MB resident 2 s after all but 1 in 16 blocks are freed */
   double parked;     /* MB resident after all is freed and every thread has parked */
 } alloc_outcome;

@@ -58,9 +58,11 @@ START_TEST(bits_agree_with_counting) {
       for (unsigned n = 1; n <= 32; n++)
         starts[n] |= (uint64_t)(run >= n) << b;
     }
-    ck_assert_uint_eq(mem_bits_longest(m), longest);
+    bool same = mem_bits_longest(m) == longest;
     for (unsigned n = 1; n <= 32; n++)
-      ck_assert_uint_eq(mem_bits_runs(m, n), starts[n]);
+      same = same && mem_bits_runs(m, n) == starts[n];
+    if (!same)
+      ck_abort_msg("%#llx", (unsigned long long)m);
   }
 }
 END_TEST
@@ -68,11 +70,10 @@ END_TEST
 START_TEST(classes_are_the_tightest) {
   for (size_t bytes = 1; bytes <= MEM_SMALL_MAX; bytes++) {
     unsigned class = mem_class_of(bytes);
-    ck_assert_uint_lt(class, MEM_CLASSES);
-    ck_assert_uint_ge(mem_class_size(class), bytes);
-    ck_assert_uint_eq(mem_class_size(class) % LS_MEM_ALIGN, 0);
-    if (class > 0)
-      ck_assert_uint_lt(mem_class_size(class - 1), bytes);
+    if (class >= MEM_CLASSES || mem_class_size(class) < bytes ||
+        mem_class_size(class) % LS_MEM_ALIGN != 0 ||
+        (class > 0 && mem_class_size(class - 1) >= bytes))
+      ck_abort_msg("%zu bytes: class %u", bytes, class);
   }
 }
 END_TEST
@@ -96,7 +97,8 @@ START_TEST(blocks_of_every_size) {
     ck_assert_ptr_nonnull(block[i]);
     ck_assert_uint_eq((uintptr_t)block[i] % LS_MEM_ALIGN, 0);
     for (size_t k = 0; i % 2 == 0 && k < bytes[i]; k++)
-      ck_assert_uint_eq(block[i][k], 0);
+      if (block[i][k] != 0)
+        ck_abort_msg("block %u of %zu bytes, byte %zu", i, bytes[i], k);
     memset(block[i], (int)(i & 0xff), bytes[i]);
   }
   for (unsigned i = 0; i < N; i++) {
@@ -139,7 +141,8 @@ START_TEST(resizing_keeps_what_is_there) {
       p = ls_mem_resize(mem, p, old, steps[i]);
       ck_assert_ptr_nonnull(p);
       for (size_t k = 0; k < old && k < steps[i]; k += 7)
-        ck_assert_uint_eq(p[k], 7);
+        if (p[k] != 7)
+          ck_abort_msg("%zu to %zu bytes: byte %zu", old, steps[i], k);
       memset(p, 7, steps[i]);
       old = steps[i];
     }
@@ -180,7 +183,8 @@ START_TEST(wrong_frees_are_reported_and_not_done) {
     refused(p, n < MEM_UNITS_MAX ? n + 70000 : n * 2, LS_MEM_BUG_SIZE);
     refused(outside, n, LS_MEM_BUG_FOREIGN);
     for (size_t k = 0; k < n; k++)
-      ck_assert_int_eq(p[k], 1);
+      if (p[k] != 1)
+        ck_abort_msg("%zu bytes: byte %zu", n, k);
     ls_mem_free(mem, p, n);
     refused(p, n, LS_MEM_BUG_DOUBLE);
     ls_mem_free(mem, other, n);
@@ -193,6 +197,12 @@ START_TEST(wrong_frees_are_reported_and_not_done) {
 }
 END_TEST
 
+/* ThreadSanitizer keeps its shadow in this process too. */
+#ifdef __SANITIZE_THREAD__
+static double resident_mb(void) { return 0; }
+#define MEASURED 0
+#else
+#define MEASURED 1
 static double resident_mb(void) {
   long pages = 0, resident = 0;
   FILE *f = fopen("/proc/self/statm", "r");
@@ -201,6 +211,7 @@ static double resident_mb(void) {
   fclose(f);
   return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1048576;
 }
+#endif
 
 /* Live memory falls to a sixteenth, and time goes by with a little work. */
 START_TEST(unused_pages_go_back) {
@@ -212,7 +223,7 @@ START_TEST(unused_pages_go_back) {
     memset(block[i], 1, BYTES);
   }
   double full = resident_mb();
-  ck_assert(full - before > 60);
+  ck_assert(!MEASURED || full - before > 60);
   for (unsigned i = 0; i < N; i++)
     if (i % 16 != 5)
       ls_mem_free(mem, block[i], BYTES);
@@ -221,7 +232,8 @@ START_TEST(unused_pages_go_back) {
       ls_mem_free(mem, ls_mem_alloc(mem, 1000), 1000);
     usleep(1000);
   }
-  ck_assert(resident_mb() - before < (full - before) / 4);
+  ck_assert(!MEASURED || resident_mb() - before < (full - before) / 4);
+  ck_assert_uint_gt(counted(LS_MEM_COUNT_purged_bytes), 40u << 20);
   for (unsigned i = 5; i < N; i += 16)
     ls_mem_free(mem, block[i], BYTES);
   ls_mem_park(mem);
@@ -240,7 +252,8 @@ START_TEST(random_use_passes_the_check) {
     ls_mem_free(mem, block[i], bytes[i]);
     bytes[i] = size_at(100);
     block[i] = ls_mem_alloc(mem, bytes[i]);
-    ck_assert_ptr_nonnull(block[i]);
+    if (block[i] == NULL)
+      ck_abort_msg("no memory");
     if (op % 1000 == 0) {
       ck_assert_msg(ls_mem_check(mem, why, sizeof why), "%s", why);
       if (op % 5000 == 0)
