@@ -88,11 +88,9 @@ static pure_status read_memory_options(const pure_engine_options *o, ls_mem_opti
     return host_fail(e, PURE_MISUSE, "pure_memory_options.size is not its size");
   if (given)
     memcpy(&want, given, given->size);
-  const char *bad = NULL;
-  if (o->environment)
-    ls_mem_options_from_env(out, &bad);
-  if (bad)
-    return host_fail(e, PURE_BAD_ARGUMENT, "environment: %s cannot be that", bad);
+  pure_status status = o->environment ? host_environment_read_memory(out, e) : PURE_OK;
+  if (status != PURE_OK)
+    return status;
   if (want.buffer && o->jit != PURE_JIT_0)
     return host_fail(e, PURE_MISUSE, "pure_memory_options.buffer needs jit = PURE_JIT_0");
   if (want.outbox > 7 || want.inbox > 64)

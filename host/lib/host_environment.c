@@ -31,6 +31,14 @@ static const struct {
     {"PURE_LIST_BUCKET_SPAN", NUMBER},
     {"PURE_LIST_SHARE_COPY", NUMBER},
     {"PURE_LIST_NARROW", FLAG},
+    {"PURE_MEM_RUNS", FLAG},
+    {"PURE_MEM_HUGEPAGES", FLAG},
+    {"PURE_MEM_DECAY_MS", "a number below 1073741825"},
+    {"PURE_MEM_LIFO_BYTES", "a number below 1073741825"},
+    {"PURE_MEM_OUTBOX", "a number from 1 to 7"},
+    {"PURE_MEM_INBOX", "a number from 1 to 64"},
+    {"PURE_MEM_CACHE_BYTES", NUMBER},
+    {"PURE_MEM_SAMPLE", NUMBER},
 };
 
 static pure_status refuse(const char *name, pure_error *e) {
@@ -54,6 +62,12 @@ static const char *find_zero(void) {
       return names[i];
   }
   return NULL;
+}
+
+pure_status host_environment_read_memory(ls_mem_options *memory, pure_error *e) {
+  const char *bad = NULL;
+  ls_mem_options_from_env(memory, &bad);
+  return bad ? refuse(bad, e) : PURE_OK;
 }
 
 pure_status host_environment_read(ls_policy *policy, vm_tier_options *tier, pure_error *e) {

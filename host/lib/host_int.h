@@ -144,6 +144,7 @@ pure_status host_fail_at(pure_error *e, pure_status status, const char *file, ui
 pure_status host_no_memory(pure_error *e);
 /* For ls_status other than LS_OK. */
 pure_status host_environment_read(ls_policy *policy, vm_tier_options *tier, pure_error *e);
+pure_status host_environment_read_memory(ls_mem_options *memory, pure_error *e);
 pure_status host_fail_list(pure_error *e, ls_status status);
 /* bytes as a quoted text for messages: control and broken bytes escaped, long ones cut short. */
 void host_quote(const char *bytes, size_t length, char *out, size_t n);

@@ -48,7 +48,20 @@ void mem_heap_settle(mem_heap *h) {
   mem_remote_collect(h);
 }
 
+/* Whether so little is unused that its pages had better stay: they would soon be wanted again, and
+ * a thread that gets little processor time would only lose and fault in pages. */
+static bool is_lean(const mem_heap *h) {
+  unsigned used = 0, unused = 0;
+  for (const mem_chunk *c = h->chunks; c != NULL; c = c->older) {
+    used += (unsigned)__builtin_popcountll(~c->free);
+    unused += (unsigned)__builtin_popcountll(c->free & c->dirty);
+  }
+  return unused <= used / 2;
+}
+
 static void age_chunks(mem_heap *h, bool all) {
+  if (!all && is_lean(h))
+    return;
   for (mem_chunk *c = h->chunks; c != NULL; c = c->older)
     mem_chunk_age(h, c, all);
 }

@@ -16,7 +16,7 @@
 
 #include "perf/support/sample.h"
 
-enum { SIZES = 4096, SLOTS = 64, SETTLE_MS = 2000, KEEP_ONE_IN = 16 };
+enum { SIZES = 4096, SLOTS = 64, WARM_MS = 1000, SETTLE_MS = 2000, KEEP_ONE_IN = 16 };
 
 /* A block and its size (a multiple of 64, below 4 MB) in one word, so that it can be exchanged. */
 typedef uint64_t parcel;
@@ -42,8 +42,8 @@ typedef struct {
   unsigned number;
   uint64_t random;
   parcel *live;
-  uint64_t ops;
-  _Atomic int64_t held; /* bytes of live blocks, mailboxes aside */
+  _Atomic uint64_t ops;
+  _Atomic int64_t held; /* bytes allocated less bytes freed, by this thread */
   bool failed;
 } worker;
 
@@ -83,9 +83,11 @@ static parcel take(worker *w) {
 }
 
 static void give(worker *w, parcel x) {
-  if (x != 0)
-    w->b->api->free(w->b->api->user, (void *)(uintptr_t)(x << 16 >> 16),
-                    (size_t)(x >> ADDRESS_BITS) * 64);
+  if (x == 0)
+    return;
+  size_t bytes = (size_t)(x >> ADDRESS_BITS) * 64;
+  atomic_store_explicit(&w->held, w->held - (int64_t)bytes, memory_order_relaxed);
+  w->b->api->free(w->b->api->user, (void *)(uintptr_t)(x << 16 >> 16), bytes);
 }
 
 static void post(worker *w, parcel x) {
@@ -93,13 +95,6 @@ static void post(worker *w, parcel x) {
   unsigned to = b->threads > 1 ? (unsigned)(next_random(w) % (b->threads - 1)) : 0;
   to = b->threads > 1 && to >= w->number ? to + 1 : to;
   give(w, atomic_exchange(&b->mail[to].slot[next_random(w) % SLOTS], x));
-}
-
-/* The block leaves the thread's live ones. */
-static parcel let_go(worker *w, parcel x) {
-  atomic_store_explicit(&w->held, w->held - (int64_t)(x >> ADDRESS_BITS) * 64,
-                        memory_order_relaxed);
-  return x;
 }
 
 static void one_op(worker *w) {
@@ -110,14 +105,14 @@ static void one_op(worker *w) {
     if (atomic_load_explicit(mine, memory_order_relaxed) != 0)
       give(w, atomic_exchange(mine, 0));
     if ((next_random(w) & 1) != 0)
-      post(w, let_go(w, *at));
+      post(w, *at);
     else
-      give(w, let_go(w, *at));
+      give(w, *at);
   } else {
-    give(w, let_go(w, *at));
+    give(w, *at);
   }
   *at = take(w);
-  w->ops++;
+  atomic_store_explicit(&w->ops, w->ops + 1, memory_order_relaxed);
 }
 
 static void empty_mailbox(worker *w) {
@@ -148,7 +143,7 @@ static void *work(void *argument) {
   for (unsigned i = 0; i < b->load->live; i++)
     w->live[i] = take(w);
   pthread_barrier_wait(&b->gate); /* filled */
-  pthread_barrier_wait(&b->gate); /* the clock runs */
+  pthread_barrier_wait(&b->gate); /* off */
   while (atomic_load_explicit(&b->stop, memory_order_relaxed) == 0 && !w->failed)
     one_op(w);
   pthread_barrier_wait(&b->gate); /* stopped */
@@ -189,20 +184,26 @@ static double live_mb(worker *w, unsigned threads) {
   return bytes / 1048576;
 }
 
+static double all_ops(worker *w, unsigned threads) {
+  double ops = 0;
+  for (unsigned t = 0; t < threads; t++)
+    ops += (double)atomic_load_explicit(&w[t].ops, memory_order_relaxed);
+  return ops;
+}
+
 static void watch(bench *b, worker *w, double seconds, alloc_outcome *out) {
   pthread_barrier_wait(&b->gate);
-  double from = sample_now_ms(SAMPLE_WALL);
   pthread_barrier_wait(&b->gate);
+  nanosleep(&(struct timespec){WARM_MS / 1000, 0}, NULL); /* memory grows to what it will be */
+  double from = sample_now_ms(SAMPLE_WALL), before = all_ops(w, b->threads);
   double live = 0;
   while (sample_now_ms(SAMPLE_WALL) < from + seconds * 1e3) {
     nanosleep(&(struct timespec){0, 1000000}, NULL);
     live = fmax(live, live_mb(w, b->threads));
   }
+  double ms = sample_now_ms(SAMPLE_WALL) - from, ops = all_ops(w, b->threads) - before;
   atomic_store(&b->stop, 1);
   pthread_barrier_wait(&b->gate);
-  double ms = sample_now_ms(SAMPLE_WALL) - from, ops = 0;
-  for (unsigned t = 0; t < b->threads; t++)
-    ops += (double)w[t].ops;
   *out = (alloc_outcome){ops / ms * 1e3, live, resident_mb("VmHWM"), 0, 0};
   pthread_barrier_wait(&b->gate);
   if (b->settle) {
