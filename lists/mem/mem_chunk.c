@@ -244,10 +244,13 @@ void mem_units_give(mem_heap *h, mem_chunk *c, unsigned unit, unsigned n) {
   unsigned run = run_around(c->free, unit);
   if (run > c->bin)
     rebin(h, c, run);
-  if (h->nempty > 1 && c->bin == MEM_UNITS) {
-    mem_chunk_detach(h, c);
-    mem_central_give(h, c);
-  }
+  if (h->nempty > 1 && c->bin == MEM_UNITS && !h->walking)
+    mem_chunk_retire(h, c);
+}
+
+void mem_chunk_retire(mem_heap *h, mem_chunk *c) {
+  mem_chunk_detach(h, c);
+  mem_central_give(h, c);
 }
 
 bool mem_units_resize(mem_heap *h, mem_chunk *c, unsigned unit, unsigned n, unsigned to) {

@@ -83,10 +83,8 @@ void mem_heap_tick(mem_heap *h) {
 static void retire_empty(mem_heap *h) {
   for (mem_chunk *c = h->chunks, *older; c != NULL; c = older) {
     older = c->older;
-    if (c->bin == MEM_UNITS) {
-      mem_chunk_detach(h, c);
-      mem_central_give(h, c);
-    }
+    if (c->bin == MEM_UNITS)
+      mem_chunk_retire(h, c);
   }
 }
 

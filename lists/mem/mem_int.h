@@ -136,6 +136,16 @@ typedef struct {
   unsigned unit;
 } mem_place;
 
+/* Where a thread finds its heap at once. */
+typedef struct {
+  uint64_t id; /* of the ls_mem; 0: none */
+  mem_heap *heap;
+} mem_seat;
+#define MEM_SEATS 4u  /* of a thread, in each copy of this code */
+#define MEM_SEATED 4u /* of a heap, in all copies */
+
+typedef struct mem_registry mem_registry; /* mem_thread.c */
+
 struct mem_heap {
   ls_mem *m;
   mem_heap *next;          /* of m, never removed */
@@ -152,7 +162,8 @@ struct mem_heap {
   mem_chunk *chunks;
   unsigned nempty;
   uint64_t ticked;
-  bool settling; /* inside mem_heap_settle */
+  mem_seat *seat[MEM_SEATED];
+  bool walking; /* over chunks: none may leave the heap */
   uint8_t outbox_n[MEM_OUTBOXES];
   _Alignas(64) mem_outbox outbox[MEM_OUTBOXES];
   _Alignas(64) _Atomic uint32_t pending; /* some chunk has remote bits */
@@ -205,6 +216,7 @@ struct ls_mem {
   _Atomic uint32_t spares;  /* heaps of ended threads that have none */
   mem_region *regions;
   size_t nchunks;
+  mem_registry *home;
   ls_mem *next, *prev; /* of the registry */
   mem_shard shard[MEM_SHARDS];
   mem_bigs bigs;
@@ -269,11 +281,6 @@ ls_mem_bug mem_fixed_free(ls_mem *m, void *block, size_t bytes);
 bool mem_fixed_resize(ls_mem *m, void *block, size_t old, size_t bytes); /* in place */
 
 /* mem_thread.c: which heap is whose. */
-typedef struct {
-  uint64_t id; /* of the ls_mem; 0: none */
-  mem_heap *heap;
-} mem_seat;
-#define MEM_SEATS 4u
 extern _Thread_local mem_seat mem_seats[MEM_SEATS] __attribute__((tls_model("initial-exec")));
 bool mem_registry_join(ls_mem *m);
 void mem_registry_leave(ls_mem *m);
@@ -288,6 +295,7 @@ bool mem_chunk_advise(mem_heap *h, mem_chunk *c);
 mem_chunk *mem_chunk_map(mem_heap *h); /* a new one; further ones of its region go to a shard */
 void mem_chunk_attach(mem_heap *h, mem_chunk *c);
 void mem_chunk_detach(mem_heap *h, mem_chunk *c);
+void mem_chunk_retire(mem_heap *h, mem_chunk *c); /* an empty one, to a shard */
 /* A place for n units; false: no memory.  *clean: they read as zero. */
 bool mem_units_take(mem_heap *h, unsigned n, mem_place *at, bool *clean);
 void mem_units_give(mem_heap *h, mem_chunk *c, unsigned unit, unsigned n);

@@ -110,8 +110,12 @@ static void collect_chunk(mem_heap *h, mem_chunk *c) {
 void mem_remote_collect(mem_heap *h) {
   if (atomic_exchange(&h->pending, 0) == 0)
     return;
-  for (mem_chunk *c = h->chunks, *older; c != NULL; c = older) {
-    older = c->older; /* c may leave when it becomes empty */
+  /* Chunks that become empty meanwhile, and not only the one that is looked at, stay until the
+   * end: they would take the rest of the walk into another heap. */
+  h->walking = true;
+  for (mem_chunk *c = h->chunks; c != NULL; c = c->older)
     collect_chunk(h, c);
-  }
+  h->walking = false;
+  while (h->nempty > 1)
+    mem_chunk_retire(h, h->bins[MEM_UNITS]);
 }

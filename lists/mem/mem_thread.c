@@ -5,6 +5,10 @@
  * the thread's number, not with a pointer: an ls_mem may have been deleted meanwhile, even at this
  * very moment, and then it is simply not in the registry any more.
  *
+ * There may be several copies of this code in a process: the plug-in that compiles has one, and
+ * works on lists that the core has made.  Each copy has seats; all else that belongs to a thread
+ * or to the process is found through the ls_mem, so that a thread has one heap, not one a copy.
+ *
  * The registry is the one thing in lists/ that belongs to the process.  It is empty, and its key
  * given back, whenever there is no ls_mem.
  */
@@ -14,22 +18,33 @@
 #include <string.h>
 
 _Thread_local mem_seat mem_seats[MEM_SEATS];
-static _Thread_local uint64_t my_number;
 
-static struct {
+struct mem_registry {
   pthread_mutex_t lock;
-  pthread_key_t key;
+  pthread_key_t key; /* of the number of the thread; 0: it has none yet */
   ls_mem *all;
-} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Atomic uint64_t last_id, last_number;
+  uint64_t last_id;
+  _Atomic uint64_t last_number;
+};
+static mem_registry registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Frees still to come on this thread find their way anew, in every copy. */
+static void seats_clear(mem_heap *h) {
+  for (unsigned i = 0; i < MEM_SEATED; i++) {
+    if (h->seat[i] != NULL && h->seat[i]->heap == h)
+      *h->seat[i] = (mem_seat){0, NULL};
+    h->seat[i] = NULL;
+  }
+}
 
 static void thread_ended(void *number) {
-  memset(mem_seats, 0, sizeof mem_seats); /* frees still to come find their way anew */
   pthread_mutex_lock(&registry.lock);
   for (ls_mem *m = registry.all; m != NULL; m = m->next)
     for (mem_heap *h = atomic_load(&m->heaps); h != NULL; h = h->next)
-      if (atomic_load_explicit(&h->thread, memory_order_relaxed) == (uintptr_t)number)
+      if (atomic_load_explicit(&h->thread, memory_order_relaxed) == (uintptr_t)number) {
+        seats_clear(h);
         mem_heap_abandon(h);
+      }
   pthread_mutex_unlock(&registry.lock);
 }
 
@@ -37,7 +52,8 @@ bool mem_registry_join(ls_mem *m) {
   pthread_mutex_lock(&registry.lock);
   bool ok = registry.all != NULL || pthread_key_create(&registry.key, thread_ended) == 0;
   if (ok) {
-    m->id = atomic_fetch_add(&last_id, 1) + 1;
+    m->id = ((uint64_t)(uintptr_t)&registry << 16) + ++registry.last_id; /* no other copy has it */
+    m->home = &registry;
     m->next = registry.all;
     if (m->next != NULL)
       m->next->prev = m;
@@ -48,16 +64,17 @@ bool mem_registry_join(ls_mem *m) {
 }
 
 void mem_registry_leave(ls_mem *m) {
-  pthread_mutex_lock(&registry.lock);
+  mem_registry *r = m->home;
+  pthread_mutex_lock(&r->lock);
   if (m->prev != NULL)
     m->prev->next = m->next;
   else
-    registry.all = m->next;
+    r->all = m->next;
   if (m->next != NULL)
     m->next->prev = m->prev;
-  if (registry.all == NULL)
-    pthread_key_delete(registry.key);
-  pthread_mutex_unlock(&registry.lock);
+  if (r->all == NULL)
+    pthread_key_delete(r->key);
+  pthread_mutex_unlock(&r->lock);
 }
 
 static mem_heap *heap_new(ls_mem *m) {
@@ -74,11 +91,11 @@ static mem_heap *heap_new(ls_mem *m) {
 }
 
 /* One of an ended thread (with its chunks, if it still has any), else a new one. */
-static mem_heap *heap_find(ls_mem *m) {
+static mem_heap *heap_find(ls_mem *m, uint64_t number) {
   mem_heap *mine = NULL, *free = NULL;
   for (mem_heap *h = atomic_load(&m->heaps); h != NULL && mine == NULL; h = h->next) {
     uint64_t thread = atomic_load_explicit(&h->thread, memory_order_relaxed);
-    if (thread == my_number)
+    if (thread == number)
       mine = h;
     else if (thread == 0)
       free = h;
@@ -90,21 +107,34 @@ static mem_heap *heap_find(ls_mem *m) {
   mem_heap *h = free != NULL ? free : heap_new(m);
   if (h == NULL)
     return NULL;
-  atomic_store(&h->thread, my_number);
+  atomic_store(&h->thread, number);
   if (free == NULL)
     atomic_store(&m->heaps, h);
   return h;
 }
 
+/* The heap knows where it sits: no room for that, no seat. */
+static void sit_down(mem_heap *h) {
+  mem_seat *seat = &mem_seats[h->m->id & (MEM_SEATS - 1)];
+  for (unsigned i = 0; i < MEM_SEATED; i++)
+    if (h->seat[i] == NULL || h->seat[i] == seat) {
+      h->seat[i] = seat;
+      *seat = (mem_seat){h->m->id, h};
+      return;
+    }
+}
+
 mem_heap *mem_heap_claim(ls_mem *m) {
-  if (my_number == 0)
-    my_number = atomic_fetch_add(&last_number, 1) + 1;
-  if (pthread_setspecific(registry.key, (void *)(uintptr_t)my_number) != 0)
-    return NULL;
+  uint64_t number = (uintptr_t)pthread_getspecific(m->home->key);
+  if (number == 0) {
+    number = atomic_fetch_add(&m->home->last_number, 1) + 1;
+    if (pthread_setspecific(m->home->key, (void *)(uintptr_t)number) != 0)
+      return NULL;
+  }
   pthread_mutex_lock(&m->lock);
-  mem_heap *h = heap_find(m);
+  mem_heap *h = heap_find(m, number);
   pthread_mutex_unlock(&m->lock);
   if (h != NULL)
-    mem_seats[m->id & (MEM_SEATS - 1)] = (mem_seat){m->id, h};
+    sit_down(h);
   return h;
 }
