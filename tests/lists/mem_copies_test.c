@@ -73,6 +73,29 @@ START_TEST(a_thread_has_one_heap) {
 }
 END_TEST
 
+static void *free_by_copy(void *block) {
+  entrances[1].free(mem, block, 5000);
+  return NULL;
+}
+
+/* The first that comes by the one copy is not the first that came by the other. */
+START_TEST(threads_are_told_apart) {
+  pthread_t t;
+  ls_mem_counters c;
+  open_copy();
+  void *block = entrances[0].alloc(mem, 5000);
+  ck_assert_int_eq(pthread_create(&t, NULL, free_by_copy, block), 0);
+  pthread_join(t, NULL);
+  ls_mem_read_counters(mem, &c);
+  ck_assert_uint_eq(c.n[LS_MEM_COUNT_remote], 1);
+  entrances[1].free(mem, entrances[0].alloc(mem, 5000), 5000);
+  ls_mem_read_counters(mem, &c);
+  ck_assert_uint_eq(c.n[LS_MEM_COUNT_remote], 1);
+  ck_assert_uint_eq(c.bugs, 0);
+  ls_mem_delete(mem);
+}
+END_TEST
+
 /* The heaps of threads that ended are used by the next ones, and not by the ended any more. */
 START_TEST(threads_have_their_own) {
   open_copy();
@@ -108,6 +131,7 @@ int main(void) {
   TCase *t = tcase_create("copies");
   tcase_set_timeout(t, 300);
   tcase_add_test(t, a_thread_has_one_heap);
+  tcase_add_test(t, threads_are_told_apart);
   tcase_add_test(t, threads_have_their_own);
   tcase_add_test(t, one_after_the_other);
   suite_add_tcase(s, t);
