@@ -91,11 +91,17 @@ static int64_t live_now(ls_mem *m) {
 /* Whether so many bytes more are too many. */
 static bool is_over(ls_mem *m, size_t bytes) {
   uint64_t most = atomic_load_explicit(&m->most, memory_order_relaxed);
-  if (MEM_LIKELY(most == 0))
+  if (most == 0 || bytes == 0)
     return false;
   int64_t now = live_now(m);
   uint64_t live = now > 0 ? (uint64_t)now : 0;
   return live > most || bytes > most - live;
+}
+
+/* Whether an allocation of so many bytes more has to fail. */
+static bool is_refused(ls_mem *m, size_t bytes) {
+  return !MEM_LIKELY(atomic_load_explicit(&m->guarded, memory_order_relaxed) == 0) &&
+         (must_fail(m) || is_over(m, bytes));
 }
 
 static void count_alloc(ls_mem *m, size_t bytes) {
@@ -127,12 +133,12 @@ static void *block_new(ls_mem *m, size_t bytes, bool *zero) {
 
 void *ls_mem_alloc(ls_mem *m, size_t bytes) {
   bool zero;
-  return must_fail(m) || is_over(m, bytes) ? NULL : block_new(m, bytes, &zero);
+  return is_refused(m, bytes) ? NULL : block_new(m, bytes, &zero);
 }
 
 void *ls_mem_zalloc(ls_mem *m, size_t bytes) {
   bool zero;
-  void *p = must_fail(m) || is_over(m, bytes) ? NULL : block_new(m, bytes, &zero);
+  void *p = is_refused(m, bytes) ? NULL : block_new(m, bytes, &zero);
   if (p == NULL)
     return NULL;
   if (!zero)
@@ -171,8 +177,7 @@ static void *resize_cheaply(ls_mem *m, void *block, size_t old, size_t bytes) {
 
 static void count_resize(ls_mem *m, size_t old, size_t bytes) {
   if (m->source == MEM_FROM_RUNS) {
-    mem_heap_count_alloc(mem_heap_mine(m), bytes);
-    mem_heap_count_free(mem_heap_mine(m), old);
+    mem_heap_count_bytes(mem_heap_mine(m), (int64_t)bytes - (int64_t)old);
   } else {
     count_alloc(m, bytes);
     count_free(m, old);
@@ -182,7 +187,7 @@ static void count_resize(ls_mem *m, size_t old, size_t bytes) {
 void *ls_mem_resize(ls_mem *m, void *block, size_t old, size_t bytes) {
   if (block == NULL)
     return ls_mem_alloc(m, bytes);
-  if (must_fail(m) || (bytes > old && is_over(m, bytes - old)))
+  if (is_refused(m, bytes > old ? bytes - old : 0))
     return NULL;
   void *p = resize_cheaply(m, block, old, bytes);
   if (p != NULL) {
@@ -228,20 +233,37 @@ void ls_mem_read_stats(ls_mem *m, ls_mem_stats *out) {
   out->peak_bytes = (uint64_t)(peak > live + high ? peak : live + high);
 }
 
+/* Not counted one by one: all but those of units or a mapping. */
+static uint64_t small_blocks(ls_mem *m) {
+  uint64_t n = 0;
+  for (mem_heap *h = atomic_load(&m->heaps); h != NULL; h = h->next) {
+    uint64_t others = atomic_load_explicit(&h->count[LS_MEM_COUNT_units], memory_order_relaxed) +
+                      atomic_load_explicit(&h->count[LS_MEM_COUNT_big], memory_order_relaxed);
+    uint64_t all = atomic_load_explicit(&h->allocs, memory_order_relaxed);
+    n += all > others ? all - others : 0;
+  }
+  return n;
+}
+
 void ls_mem_read_counters(ls_mem *m, ls_mem_counters *out) {
   memset(out, 0, sizeof *out);
   for (mem_heap *h = atomic_load(&m->heaps); h != NULL; h = h->next)
     for (unsigned i = 0; i < LS_MEM_NCOUNTERS; i++)
       out->n[i] += atomic_load_explicit(&h->count[i], memory_order_relaxed);
+  out->n[LS_MEM_COUNT_small] += small_blocks(m);
   out->bugs = atomic_load(&m->bugs);
   out->last_bug = (ls_mem_bug)atomic_load(&m->last_bug);
 }
 
 void ls_mem_limit(ls_mem *m, uint64_t bytes) {
   atomic_store_explicit(&m->most, bytes, memory_order_relaxed);
+  if (bytes != 0)
+    atomic_store_explicit(&m->guarded, 1, memory_order_relaxed);
 }
 
 void ls_mem_fail_after(ls_mem *m, uint64_t n, int sticky) {
   atomic_store_explicit(&m->fail_sticky, sticky, memory_order_relaxed);
   atomic_store_explicit(&m->fail_in, n, memory_order_relaxed);
+  if (n != 0)
+    atomic_store_explicit(&m->guarded, 1, memory_order_relaxed);
 }

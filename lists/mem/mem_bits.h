@@ -21,21 +21,27 @@ static inline uint64_t mem_bits_runs(uint64_t m, unsigned n) {
   return m;
 }
 
+/* Looks for runs that are `step` longer than *length, which begin at `from` where *at says so. */
+static inline void mem_bits_longer(uint64_t *at, unsigned *length, uint64_t from, unsigned step) {
+  uint64_t next = *at & (from >> *length);
+  *length += next != 0 ? step : 0;
+  *at = next != 0 ? next : *at;
+}
+
 /* Length of the longest run of set bits. */
 static inline unsigned mem_bits_longest(uint64_t m) {
   if (m + 1 == 0)
     return 64;
-  uint64_t run[6]; /* where runs of 1, 2, 4 ... 32 begin */
-  run[0] = m;
-  for (unsigned k = 1; k < 6; k++)
-    run[k] = run[k - 1] & (run[k - 1] >> (1u << (k - 1)));
+  uint64_t m2 = m & (m >> 1), m4 = m2 & (m2 >> 2); /* where runs of 2, 4 ... begin */
+  uint64_t m8 = m4 & (m4 >> 4), m16 = m8 & (m8 >> 8), m32 = m16 & (m16 >> 16);
   unsigned length = 0;
   uint64_t at = ~UINT64_C(0);
-  for (unsigned k = 6; k-- > 0;) {
-    uint64_t next = at & (run[k] >> length);
-    length += next != 0 ? 1u << k : 0;
-    at = next != 0 ? next : at;
-  }
+  mem_bits_longer(&at, &length, m32, 32);
+  mem_bits_longer(&at, &length, m16, 16);
+  mem_bits_longer(&at, &length, m8, 8);
+  mem_bits_longer(&at, &length, m4, 4);
+  mem_bits_longer(&at, &length, m2, 2);
+  mem_bits_longer(&at, &length, m, 1);
   return length;
 }
 

@@ -1,6 +1,6 @@
 /* lists/mem/mem_block.c - the ways in and out over all kinds of block, and blocks of whole units.
  *
- * In front of the bins each heap keeps the last freed block of each length as it is, up to a
+ * In front of the bins each heap keeps the last freed blocks of each length as they are, up to a
  * small sum: what is freed and allocated again at once, as columns are, touches no bin.
  *
  * A block of units begins at a colour: some cache lines into its first unit, fixed for the unit,
@@ -14,9 +14,9 @@
 static unsigned units_of(size_t bytes) { return (unsigned)((bytes + MEM_UNIT - 1) / MEM_UNIT); }
 
 static size_t colour(const char *unit, size_t slack) {
-  uint64_t lines = slack / 64;
+  uint64_t lines = slack / 64 < 63 ? slack / 64 : 63;
   uint64_t c = ((uintptr_t)unit >> 16) * UINT64_C(0x9e3779b97f4a7c15) >> 58;
-  return (size_t)(c <= lines ? c : c % (lines + 1)) * 64;
+  return (size_t)(c * (lines + 1) / 64) * 64;
 }
 
 /* Where in its units a block of so many bytes lies. */
@@ -27,10 +27,10 @@ static char *unit_block(const mem_chunk *c, unsigned unit, size_t bytes) {
 
 static void *units_alloc(mem_heap *h, size_t bytes, bool *zero) {
   unsigned n = units_of(bytes);
-  mem_place at = h->lifo[n];
+  mem_place at;
   mem_count(h, LS_MEM_COUNT_units, 1);
-  if (at.chunk != NULL) {
-    h->lifo[n].chunk = NULL;
+  if (h->nlifo[n] != 0) {
+    at = mem_place_of(h->lifo[n][--h->nlifo[n]]);
     h->lifo_bytes -= n * MEM_UNIT;
     *zero = false;
     mem_count(h, LS_MEM_COUNT_lifo, 1);
@@ -43,19 +43,13 @@ static void *units_alloc(mem_heap *h, size_t bytes, bool *zero) {
 
 static ls_mem_bug units_home(mem_heap *h, mem_chunk *c, unsigned unit) {
   unsigned n = c->kind[unit];
-  if (n == 0 || (n & MEM_HELD) != 0) {
+  if (n == 0 || (n & MEM_HELD) != 0)
     return LS_MEM_BUG_DOUBLE;
-  }
-  mem_place old = h->lifo[n];
-  size_t more = old.chunk == NULL ? n * MEM_UNIT : 0;
-  if (h->lifo_bytes + more <= h->m->o.lifo_bytes) {
-    h->lifo_bytes += more;
-    h->lifo[n] = (mem_place){c, unit};
+  if (h->nlifo[n] < MEM_LIFO && h->lifo_bytes + n * MEM_UNIT <= h->lifo_most) {
+    h->lifo_bytes += n * MEM_UNIT;
+    h->lifo[n][h->nlifo[n]++] = (uintptr_t)c | unit;
     c->kind[unit] = (uint8_t)(n | MEM_HELD);
-    if (old.chunk == NULL)
-      return LS_MEM_BUG_NONE;
-    c = old.chunk;
-    unit = old.unit;
+    return LS_MEM_BUG_NONE;
   }
   c->kind[unit] = 0;
   mem_units_give(h, c, unit, n);
@@ -63,28 +57,21 @@ static ls_mem_bug units_home(mem_heap *h, mem_chunk *c, unsigned unit) {
 }
 
 void mem_lifo_flush(mem_heap *h) {
-  for (unsigned n = 1; h->lifo_bytes != 0 && n <= MEM_MAX_UNITS; n++) {
-    mem_place at = h->lifo[n];
-    if (at.chunk == NULL)
-      continue;
-    h->lifo[n].chunk = NULL;
-    h->lifo_bytes -= n * MEM_UNIT;
-    at.chunk->kind[at.unit] = 0;
-    mem_units_give(h, at.chunk, at.unit, n);
-  }
+  for (unsigned n = 1; h->lifo_bytes != 0 && n <= MEM_MAX_UNITS; n++)
+    while (h->nlifo[n] != 0) {
+      mem_place at = mem_place_of(h->lifo[n][--h->nlifo[n]]);
+      h->lifo_bytes -= n * MEM_UNIT;
+      at.chunk->kind[at.unit] = 0;
+      mem_units_give(h, at.chunk, at.unit, n);
+    }
 }
 
-ls_mem_bug mem_block_home(mem_heap *h, mem_chunk *c, void *p) {
-  unsigned unit = (unsigned)((size_t)((char *)p - c->base) / MEM_UNIT);
-  return (c->kind[unit] & MEM_RUN) != 0 ? mem_run_free(h, c, p, 0) : units_home(h, c, unit);
+static unsigned unit_of(const mem_chunk *c, const void *p) {
+  return (unsigned)((size_t)((const char *)p - c->base) / MEM_UNIT);
 }
 
-/* Whether p is a block of so many bytes, as far as any thread can tell. */
-static ls_mem_bug verify(mem_chunk *c, const void *p, size_t bytes) {
-  unsigned unit = (unsigned)((size_t)((const char *)p - c->base) / MEM_UNIT);
+static ls_mem_bug units_verify(const mem_chunk *c, unsigned unit, const void *p, size_t bytes) {
   unsigned kind = c->kind[unit];
-  if ((kind & MEM_RUN) != 0)
-    return mem_run_verify(c, p, bytes);
   if (kind == 0 || (kind & MEM_HELD) != 0)
     return LS_MEM_BUG_DOUBLE;
   if (bytes <= MEM_SMALL_MAX || units_of(bytes) != kind)
@@ -92,10 +79,23 @@ static ls_mem_bug verify(mem_chunk *c, const void *p, size_t bytes) {
   return p == unit_block(c, unit, bytes) ? LS_MEM_BUG_NONE : LS_MEM_BUG_MISALIGNED;
 }
 
+ls_mem_bug mem_block_verify(mem_chunk *c, const void *p, size_t bytes) {
+  unsigned unit = unit_of(c, p);
+  return (c->kind[unit] & MEM_RUN) != 0 ? mem_run_verify(c, p, bytes)
+                                        : units_verify(c, unit, p, bytes);
+}
+
+ls_mem_bug mem_block_home(mem_heap *h, mem_chunk *c, void *p, size_t bytes) {
+  unsigned unit = unit_of(c, p);
+  if ((c->kind[unit] & MEM_RUN) != 0)
+    return mem_run_free(h, mem_run_at(c, p), p, bytes);
+  ls_mem_bug bug = bytes != 0 ? units_verify(c, unit, p, bytes) : LS_MEM_BUG_NONE;
+  return bug == LS_MEM_BUG_NONE ? units_home(h, c, unit) : bug;
+}
+
 static void *alloc_any(mem_heap *h, size_t need, bool *zero) {
   if (need <= MEM_SMALL_MAX) {
     *zero = false;
-    mem_count(h, LS_MEM_COUNT_small, 1);
     return mem_run_alloc(h, mem_class_of(need));
   }
   if (need <= MEM_UNITS_MAX)
@@ -133,20 +133,21 @@ void *mem_heap_alloc(ls_mem *m, size_t bytes, bool *zero) {
   return p;
 }
 
+/* What the owner writes to all the time nobody else reads: it is the owner who checks the block. */
 static ls_mem_bug send_home(mem_heap *h, mem_chunk *c, void *block, size_t need) {
   mem_heap *owner = atomic_load_explicit(&c->owner, memory_order_relaxed);
-  unsigned unit = (unsigned)((size_t)((char *)block - c->base) / MEM_UNIT);
-  bool own_run = owner == h && (c->kind[unit] & MEM_RUN) != 0; /* checks all by itself */
-  ls_mem_bug bug = own_run ? mem_run_free(h, c, block, need) : verify(c, block, need);
-  if (bug != LS_MEM_BUG_NONE)
-    return bug;
   if (owner == NULL)
     return LS_MEM_BUG_DOUBLE;
-  mem_map_poison(block, need);
-  if (owner == h)
-    return own_run ? LS_MEM_BUG_NONE : units_home(h, c, unit);
+  if (MEM_UNDER_ASAN) { /* poisoned before anyone can have it again, but not before it is checked */
+    ls_mem_bug bug = mem_block_verify(c, block, need);
+    if (bug != LS_MEM_BUG_NONE)
+      return bug;
+    mem_map_poison(block, need);
+  }
+  if (MEM_LIKELY(owner == h))
+    return mem_block_home(h, c, block, need);
   mem_count(h, LS_MEM_COUNT_remote, 1);
-  mem_remote_free(h, owner, block);
+  mem_remote_free(h, owner, mem_parcel_of(block, need));
   return LS_MEM_BUG_NONE;
 }
 
@@ -177,13 +178,15 @@ void *mem_heap_resize(ls_mem *m, void *block, size_t old, size_t bytes) {
   if (from > MEM_UNITS_MAX && to > MEM_UNITS_MAX)
     return mem_big_resize(h, block, from, to);
   mem_chunk *c = from <= MEM_UNITS_MAX ? mem_chunk_of(m, block) : NULL;
-  if (c == NULL || verify(c, block, from) != LS_MEM_BUG_NONE || to > MEM_UNITS_MAX)
+  if (c == NULL || to > MEM_UNITS_MAX)
+    return NULL;
+  if (mem_block_verify(c, block, from) != LS_MEM_BUG_NONE)
     return NULL;
   if (from <= MEM_SMALL_MAX || to <= MEM_SMALL_MAX) {
     if (from > MEM_SMALL_MAX || to > MEM_SMALL_MAX || mem_class_of(from) != mem_class_of(to))
       return NULL;
   } else {
-    unsigned unit = (unsigned)((size_t)((char *)block - c->base) / MEM_UNIT);
+    unsigned unit = unit_of(c, block);
     if (atomic_load_explicit(&c->owner, memory_order_relaxed) != h ||
         unit_block(c, unit, to) != block ||
         !mem_units_resize(h, c, unit, units_of(from), units_of(to)))

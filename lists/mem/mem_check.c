@@ -10,13 +10,17 @@ static bool broken(char *why, size_t n, const mem_chunk *c, unsigned unit, const
   return false;
 }
 
-static bool check_run(const mem_chunk *c, unsigned unit, char *why, size_t n) {
+static bool check_run(const mem_chunk *c, unsigned unit, unsigned *nheld, char *why, size_t n) {
   const mem_run *r = &c->run[unit];
   unsigned nfree = 0;
   for (unsigned w = 0; w < MEM_WORDS; w++) {
-    nfree += (unsigned)__builtin_popcountll(r->word[w]);
-    if ((r->word[w] != 0) != ((r->summary >> w & 1) != 0))
+    uint64_t free = r->bits[w].free, held = r->bits[w].held;
+    nfree += (unsigned)__builtin_popcountll(free);
+    *nheld += (unsigned)__builtin_popcountll(held);
+    if ((free != 0) != ((r->summary >> w & 1) != 0))
       return broken(why, n, c, unit, "summary and words of a run differ");
+    if ((free & held) != 0)
+      return broken(why, n, c, unit, "a block is both free and held");
   }
   if (nfree != r->nfree || nfree > r->cap || r->base != mem_unit_at(c, unit))
     return broken(why, n, c, unit, "a run miscounts its free blocks");
@@ -28,7 +32,7 @@ static bool check_run(const mem_chunk *c, unsigned unit, char *why, size_t n) {
   return true;
 }
 
-static bool check_chunk(mem_heap *h, mem_chunk *c, char *why, size_t n) {
+static bool check_chunk(mem_heap *h, mem_chunk *c, unsigned *nheld, char *why, size_t n) {
   if (atomic_load(&c->owner) != h || mem_chunk_of(h->m, c->base) != c)
     return broken(why, n, c, 0, "owner or table");
   if (c->bin != mem_bits_longest(c->free))
@@ -38,7 +42,7 @@ static bool check_chunk(mem_heap *h, mem_chunk *c, char *why, size_t n) {
     if (kind == 0 ? (c->free >> unit & 1) == 0 : (c->free >> unit & 1) != 0)
       return broken(why, n, c, unit, "kind and free bit differ");
     if (kind == MEM_RUN) {
-      if (!check_run(c, unit, why, n))
+      if (!check_run(c, unit, nheld, why, n))
         return false;
       length = c->run[unit].units;
     } else if (kind != 0) {
@@ -58,18 +62,20 @@ bool ls_mem_check(ls_mem *m, char *why, size_t n) {
   mem_heap *h = m->source == MEM_FROM_RUNS ? mem_heap_mine(m) : NULL;
   if (h == NULL)
     return true;
-  unsigned empty = 0;
+  unsigned empty = 0, chunks = 0, nheld = 0;
   for (mem_chunk *c = h->chunks; c != NULL; c = c->older) {
-    if (!check_chunk(h, c, why, n))
+    if (!check_chunk(h, c, &nheld, why, n))
       return false;
     empty += c->bin == MEM_UNITS;
+    chunks++;
   }
-  size_t held = 0;
+  size_t kept = 0;
   for (unsigned k = 0; k <= MEM_MAX_UNITS; k++)
-    if (h->lifo[k].chunk != NULL)
-      held += k * MEM_UNIT;
-  if (empty != h->nempty || held != h->lifo_bytes) {
-    snprintf(why, n, "empty chunks or held bytes miscounted");
+    kept += k * h->nlifo[k] * MEM_UNIT;
+  for (unsigned k = 0; k < MEM_CLASSES; k++)
+    nheld -= h->stack[k].n;
+  if (empty != h->nempty || chunks != h->nchunks || kept != h->lifo_bytes || nheld != 0) {
+    snprintf(why, n, "empty chunks, chunks, held blocks or bytes miscounted");
     return false;
   }
   return true;

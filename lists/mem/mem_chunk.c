@@ -180,6 +180,14 @@ static void advise(mem_heap *h, mem_chunk *c) {
   h->young = false;
 }
 
+/* What is kept whole may be one part in 32 of what the heap has, or 1 MB. */
+static void count_chunk(mem_heap *h, unsigned more) {
+  h->nchunks += more;
+  size_t share = h->nchunks * (MEM_CHUNK / 32);
+  share = share > (1u << 20) ? share : 1u << 20;
+  h->lifo_most = share < h->m->o.lifo_bytes ? share : (size_t)h->m->o.lifo_bytes;
+}
+
 void mem_chunk_attach(mem_heap *h, mem_chunk *c) {
   advise(h, c);
   c->older = h->chunks;
@@ -187,6 +195,7 @@ void mem_chunk_attach(mem_heap *h, mem_chunk *c) {
   if (c->older != NULL)
     c->older->newer = c;
   h->chunks = c;
+  count_chunk(h, 1);
   atomic_store(&c->owner, h);
   c->bin = 0;
   rebin(h, c, mem_bits_longest(c->free));
@@ -194,6 +203,7 @@ void mem_chunk_attach(mem_heap *h, mem_chunk *c) {
 
 void mem_chunk_detach(mem_heap *h, mem_chunk *c) {
   h->nempty -= c->bin == MEM_UNITS;
+  count_chunk(h, -1u);
   bin_leave(h, c);
   if (c->newer != NULL)
     c->newer->older = c->older;

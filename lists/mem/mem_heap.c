@@ -1,8 +1,6 @@
 /* lists/mem/mem_heap.c - heaps as a whole: counting, ticks, parking, the end of a thread. */
 #include "lists/mem/mem_int.h"
 
-#define TICK_OPS 64u /* allocations or frees between looks at the clock */
-
 static void raise_peak(ls_mem *m, int64_t to) {
   int64_t peak = atomic_load_explicit(&m->peak, memory_order_relaxed);
   while (to > peak && !atomic_compare_exchange_weak_explicit(
@@ -11,7 +9,7 @@ static void raise_peak(ls_mem *m, int64_t to) {
 }
 
 /* Before delta changes: what it was at its highest counts from m->live as it is now. */
-static void publish(mem_heap *h) {
+void mem_heap_publish(mem_heap *h) {
   int64_t delta = atomic_load_explicit(&h->delta, memory_order_relaxed);
   int64_t high = atomic_load_explicit(&h->delta_peak, memory_order_relaxed);
   atomic_store_explicit(&h->delta, 0, memory_order_relaxed);
@@ -19,23 +17,6 @@ static void publish(mem_heap *h) {
   int64_t live = atomic_fetch_add_explicit(&h->m->live, delta, memory_order_relaxed);
   raise_peak(h->m, live + high);
 }
-
-static void count(mem_heap *h, _Atomic uint64_t *ops, int64_t bytes) {
-  uint64_t n = atomic_load_explicit(ops, memory_order_relaxed) + 1;
-  int64_t delta = atomic_load_explicit(&h->delta, memory_order_relaxed) + bytes;
-  atomic_store_explicit(ops, n, memory_order_relaxed);
-  atomic_store_explicit(&h->delta, delta, memory_order_relaxed);
-  if (delta > atomic_load_explicit(&h->delta_peak, memory_order_relaxed))
-    atomic_store_explicit(&h->delta_peak, delta, memory_order_relaxed);
-  if (delta > MEM_PUBLISH || delta < -MEM_PUBLISH)
-    publish(h);
-  if (n % TICK_OPS == 0)
-    mem_heap_tick(h);
-}
-
-void mem_heap_count_alloc(mem_heap *h, size_t bytes) { count(h, &h->allocs, (int64_t)bytes); }
-
-void mem_heap_count_free(mem_heap *h, size_t bytes) { count(h, &h->frees, -(int64_t)bytes); }
 
 void mem_heap_settle(mem_heap *h) {
   mem_outbox_flush(h);
@@ -74,6 +55,7 @@ void mem_heap_tick(mem_heap *h) {
   mem_heap_settle(h);
   mem_heap_adopt_all(h);
   mem_lifo_flush(h);
+  mem_stacks_flush(h);
   mem_runs_retire(h);
   age_chunks(h, false);
   mem_central_age(h, false);
@@ -93,6 +75,7 @@ void mem_heap_park(mem_heap *h) {
   mem_heap_adopt_all(h);
   mem_heap_settle(h);
   mem_lifo_flush(h);
+  mem_stacks_flush(h);
   mem_runs_retire(h);
   retire_empty(h);
   age_chunks(h, true);
@@ -106,9 +89,10 @@ void mem_heap_abandon(mem_heap *h) {
   mem_heap_settle(h);
   mem_outbox_flush(h);
   mem_lifo_flush(h);
+  mem_stacks_flush(h);
   mem_runs_retire(h);
   retire_empty(h);
-  publish(h);
+  mem_heap_publish(h);
   pthread_mutex_lock(&m->lock);
   atomic_fetch_add(h->chunks != NULL ? &m->orphans : &m->spares, 1);
   atomic_store(&h->thread, 0);
@@ -129,6 +113,7 @@ static void adopt(mem_heap *h, mem_heap *from) {
     from->bins[b] = NULL;
   from->binmap = 0;
   from->nempty = 0;
+  from->nchunks = 0;
   atomic_store(&h->pending, 1);
 }
 

@@ -57,10 +57,13 @@
 #define MEM_MAX_UNITS 32u          /* largest block in a chunk */
 #define MEM_UNITS_MAX (MEM_MAX_UNITS * MEM_UNIT)
 #define MEM_WORDS 16u /* of a run's bitmap: 1024 blocks of 64 bytes */
+#define MEM_STACK 16u /* freed blocks of a class that are kept at hand */
+#define MEM_LIFO 4u   /* freed blocks of a length that are kept whole */
 #define MEM_SHARDS 8u
 #define MEM_OUTBOXES 16u
 #define MEM_OUTBOX 7u
 #define MEM_INBOX 64u
+#define MEM_TICK_OPS 64u               /* allocations or frees between looks at the clock */
 #define MEM_PUBLISH (INT64_C(4) << 20) /* a heap keeps so many bytes to itself in the counts */
 /* Neighbours are readable, but AddressSanitizer says no to that: room of their own there. */
 #define MEM_OWN_PAD (MEM_UNDER_ASAN ? (size_t)LS_MEM_PAD : 0)
@@ -69,18 +72,30 @@ typedef struct mem_heap mem_heap;
 typedef struct mem_chunk mem_chunk;
 typedef struct mem_run mem_run;
 
+typedef struct {
+  uint64_t free, held; /* held: freed, and on the heap's stack of the class */
+} mem_run_bits;
+
 struct mem_run {
   mem_run *next, *prev; /* runs of the class that have a free block */
   char *base;
   uint64_t inverse; /* of size: offset * inverse >> 40 is the block's number */
   uint32_t size;
-  uint32_t summary; /* words that are not 0 */
+  uint16_t slack;   /* a block may be smaller by less than that */
+  uint16_t summary; /* bits[] with a free one */
   uint16_t cap, nfree;
   uint8_t class, units, first;
   bool listed;
-  uint64_t word[MEM_WORDS]; /* free blocks; the first words share a line with the above */
+  mem_run_bits bits[MEM_WORDS]; /* the first ones share a line with the above */
   _Alignas(64) _Atomic uint64_t remote[MEM_WORDS];
 };
+_Static_assert(offsetof(mem_run, bits) + sizeof(mem_run_bits) == 64, "one line for most classes");
+
+/* Blocks of a class that were freed last: run | number << 48. */
+typedef struct {
+  uint32_t n, most;
+  uint64_t block[MEM_STACK];
+} mem_stack;
 
 /* kind of a unit: 0 (free, or not the first of its block), the length of the block of units that
  * begins here, or MEM_RUN | how far behind the run's first unit is. */
@@ -89,17 +104,17 @@ struct mem_run {
 
 struct mem_chunk {
   char *base;
-  _Atomic(mem_heap *) owner;            /* NULL: nobody's, empty */
-  _Alignas(64) _Atomic uint64_t remote; /* blocks of units freed by others, by first unit */
-  _Atomic uint64_t remote_runs;         /* runs with such blocks, by first unit */
-  _Alignas(64) uint64_t free, dirty, aged;
-  mem_chunk *next, *prev;   /* of the heap's bin, or of the shard */
-  mem_chunk *older, *newer; /* of the heap */
-  uint64_t retired_ms;      /* when it came into a shard */
-  uint8_t bin;              /* 0: in none */
-  uint8_t cold[2];          /* ticks that this half has been little used */
-  uint8_t huge;             /* halves that may have huge pages */
-  uint8_t advised;          /* halves that the system was asked about */
+  _Atomic(mem_heap *) owner;               /* NULL: nobody's, empty */
+  _Alignas(64) _Atomic uint64_t remote;    /* blocks of units freed by others, by first unit */
+  _Atomic uint64_t remote_runs;            /* runs with such blocks, by first unit */
+  _Alignas(64) uint64_t free, dirty, aged; /* in one line with all that taking units looks at */
+  mem_chunk *next, *prev;                  /* of the heap's bin, or of the shard */
+  uint8_t bin;                             /* 0: in none */
+  uint8_t cold[2];                         /* ticks that this half has been little used */
+  uint8_t huge;                            /* halves that may have huge pages */
+  uint8_t advised;                         /* halves that the system was asked about */
+  mem_chunk *older, *newer;                /* of the heap */
+  uint64_t retired_ms;                     /* when it came into a shard */
   _Alignas(64) uint8_t kind[MEM_UNITS];
   mem_run run[MEM_UNITS];
   uint8_t odd_line[64];
@@ -120,15 +135,26 @@ typedef struct mem_table {
   _Atomic(mem_chunk *) slot[];
 } mem_table;
 
+/* A block on its way home: address | size in lines << 48. */
+typedef uint64_t mem_parcel;
+static inline void *mem_parcel_block(mem_parcel x) {
+  return (void *)(uintptr_t)(x & ((UINT64_C(1) << 48) - 1));
+}
+static inline size_t mem_parcel_bytes(mem_parcel x) { return (size_t)(x >> 48) * 64; }
+static inline mem_parcel mem_parcel_of(const void *p, size_t bytes) {
+  return (uint64_t)(uintptr_t)p | (uint64_t)((bytes + 63) / 64) << 48;
+}
+_Static_assert(MEM_UNITS_MAX / 64 < 1u << 16, "room for the size beside the address");
+
 typedef struct {
   mem_heap *owner;
-  void *block[MEM_OUTBOX];
+  mem_parcel parcel[MEM_OUTBOX];
 } mem_outbox;
 
 typedef struct {
   _Alignas(64) _Atomic uint32_t tail;
   _Alignas(64) _Atomic uint32_t head;
-  _Alignas(64) _Atomic(void *) slot[MEM_INBOX];
+  _Alignas(64) _Atomic mem_parcel slot[MEM_INBOX]; /* 0: empty */
 } mem_inbox;
 
 typedef struct {
@@ -155,12 +181,14 @@ struct mem_heap {
   uint64_t binmap; /* bit b - 1: bin b is not empty */
   _Atomic uint64_t allocs, frees;
   _Atomic int64_t delta, delta_peak; /* bytes not yet in m->live */
+  size_t lifo_bytes, lifo_most;
+  uint8_t nlifo[MEM_MAX_UNITS + 1];
+  uint64_t lifo[MEM_MAX_UNITS + 1][MEM_LIFO]; /* chunk | unit */
+  mem_stack stack[MEM_CLASSES];
   mem_run *runs[MEM_CLASSES];
-  mem_place lifo[MEM_MAX_UNITS + 1];
-  size_t lifo_bytes;
   mem_chunk *bins[MEM_UNITS + 1];
   mem_chunk *chunks;
-  unsigned nempty;
+  unsigned nchunks, nempty;
   uint64_t ticked;
   mem_seat *seat[MEM_SEATED];
   bool walking; /* over chunks: none may leave the heap */
@@ -198,6 +226,7 @@ typedef enum { MEM_FROM_RUNS, MEM_FROM_SYSTEM, MEM_FROM_HOOKS, MEM_FROM_BUFFER }
 struct ls_mem {
   uint64_t id; /* never used again in the process */
   mem_source source;
+  _Atomic uint32_t guarded; /* allocations may have to fail: a limit, an injected failure */
   ls_mem_options o;
   ls_mem_hooks hooks;
   _Atomic(mem_table *) table;
@@ -256,6 +285,12 @@ static inline mem_chunk *mem_chunk_of(ls_mem *m, const void *p) {
   }
 }
 
+_Static_assert(_Alignof(mem_chunk) >= MEM_UNITS, "room for the unit in a chunk's address");
+static inline mem_place mem_place_of(uint64_t chunk_and_unit) {
+  uint64_t unit = chunk_and_unit % MEM_UNITS;
+  return (mem_place){(mem_chunk *)(uintptr_t)(chunk_and_unit - unit), (unsigned)unit};
+}
+
 /* mem_map.c: pages of the system. */
 uint64_t mem_now_ms(void);
 void *mem_map_reserve(size_t size, size_t align); /* NULL: none */
@@ -264,9 +299,17 @@ void mem_map_advise(void *at, size_t size, bool huge);
 void mem_map_purge(void *at, size_t size);
 void *mem_map_resize(void *at, size_t old, size_t size); /* NULL: unchanged */
 /* For AddressSanitizer and its search for leaks; nothing without it. */
+#if MEM_UNDER_ASAN
 void mem_map_poison(const void *at, size_t size);
 void mem_map_unpoison(const void *at, size_t size);
 void mem_map_rooted(const void *at, size_t size, bool rooted);
+#else
+static inline void mem_map_poison(const void *at, size_t size) { (void)at, (void)size; }
+static inline void mem_map_unpoison(const void *at, size_t size) { (void)at, (void)size; }
+static inline void mem_map_rooted(const void *at, size_t size, bool rooted) {
+  (void)at, (void)size, (void)rooted;
+}
+#endif
 
 /* mem_sys.c: malloc and hooks. */
 void *mem_sys_alloc(ls_mem *m, size_t bytes, bool *zero);
@@ -306,12 +349,23 @@ void mem_chunk_age(mem_heap *h, mem_chunk *c, bool all);
 void mem_chunks_delete(ls_mem *m);
 
 /* mem_run.c: blocks up to MEM_SMALL_MAX. */
-unsigned mem_class_of(size_t bytes);
+#define MEM_FINE 16u /* classes 64 bytes apart: up to 1 KB, then eight to each doubling */
+static inline unsigned mem_class_of(size_t bytes) {
+  if (bytes <= MEM_FINE * 64)
+    return (unsigned)((bytes - 1) / 64);
+  unsigned e = 63u - (unsigned)__builtin_clzll(bytes - 1);
+  return MEM_FINE + (e - 10) * 8 + ((unsigned)((bytes - 1) >> (e - 3)) & 7u);
+}
 size_t mem_class_size(unsigned class);
+void mem_stacks_init(mem_heap *h);
+void mem_stacks_flush(mem_heap *h);
 void *mem_run_alloc(mem_heap *h, unsigned class);
 /* bytes 0: not known. */
-ls_mem_bug mem_run_free(mem_heap *h, mem_chunk *c, const void *p, size_t bytes);
-mem_run *mem_run_at(mem_chunk *c, const void *p);
+ls_mem_bug mem_run_free(mem_heap *h, mem_run *r, const void *p, size_t bytes);
+static inline mem_run *mem_run_at(mem_chunk *c, const void *p) {
+  unsigned unit = (unsigned)((size_t)((const char *)p - c->base) / MEM_UNIT);
+  return &c->run[unit - (c->kind[unit] & ~MEM_RUN)];
+}
 void mem_runs_retire(mem_heap *h); /* gives the units of runs without a block back */
 void mem_runs_adopt(mem_heap *h, mem_heap *from);
 /* Whether p is a block of that size, as far as another thread can see. */
@@ -324,13 +378,15 @@ void mem_run_collect(mem_heap *h, mem_chunk *c, unsigned unit);
 void *mem_heap_alloc(ls_mem *m, size_t bytes, bool *zero);
 void mem_heap_free(ls_mem *m, void *block, size_t bytes);
 void *mem_heap_resize(ls_mem *m, void *block, size_t old, size_t bytes);
-/* A block freed by anyone, of a chunk that h owns. */
-ls_mem_bug mem_block_home(mem_heap *h, mem_chunk *c, void *p);
+/* A block freed by anyone, of a chunk that h owns.  bytes 0: it is one, for sure. */
+ls_mem_bug mem_block_home(mem_heap *h, mem_chunk *c, void *p, size_t bytes);
+/* Whether p is a block of so many bytes, as far as any thread can tell. */
+ls_mem_bug mem_block_verify(mem_chunk *c, const void *p, size_t bytes);
 void mem_lifo_flush(mem_heap *h);
 void mem_bug_report(ls_mem *m, ls_mem_bug bug); /* none is fine */
 
 /* mem_remote.c: frees between threads. */
-void mem_remote_free(mem_heap *h, mem_heap *owner, void *p);
+void mem_remote_free(mem_heap *h, mem_heap *owner, mem_parcel x);
 void mem_outbox_flush(mem_heap *h);
 void mem_inbox_drain(mem_heap *h, mem_heap *from); /* from: h itself, or nobody's */
 void mem_remote_collect(mem_heap *h);
@@ -340,13 +396,34 @@ static inline bool mem_inbox_waiting(mem_heap *h) {
 }
 
 /* mem_heap.c: heaps as a whole. */
-void mem_heap_count_alloc(mem_heap *h, size_t bytes);
-void mem_heap_count_free(mem_heap *h, size_t bytes);
-void mem_heap_settle(mem_heap *h); /* outboxes sent, inbox and remote bits taken in */
-void mem_heap_tick(mem_heap *h);   /* now and then */
+void mem_heap_publish(mem_heap *h); /* adds what was counted to m->live and m->peak */
+void mem_heap_settle(mem_heap *h);  /* outboxes sent, inbox and remote bits taken in */
+void mem_heap_tick(mem_heap *h);    /* now and then */
 void mem_heap_park(mem_heap *h);
 void mem_heap_abandon(mem_heap *h);   /* its thread ends */
 void mem_heap_adopt_all(mem_heap *h); /* what ended threads left */
+
+static inline void mem_heap_count_bytes(mem_heap *h, int64_t bytes) {
+  int64_t delta = atomic_load_explicit(&h->delta, memory_order_relaxed) + bytes;
+  atomic_store_explicit(&h->delta, delta, memory_order_relaxed);
+  if (delta > atomic_load_explicit(&h->delta_peak, memory_order_relaxed))
+    atomic_store_explicit(&h->delta_peak, delta, memory_order_relaxed);
+  if (delta > MEM_PUBLISH || delta < -MEM_PUBLISH)
+    mem_heap_publish(h);
+}
+static inline void mem_heap_count(mem_heap *h, _Atomic uint64_t *ops, int64_t bytes) {
+  uint64_t n = atomic_load_explicit(ops, memory_order_relaxed) + 1;
+  atomic_store_explicit(ops, n, memory_order_relaxed);
+  mem_heap_count_bytes(h, bytes);
+  if (n % MEM_TICK_OPS == 0)
+    mem_heap_tick(h);
+}
+static inline void mem_heap_count_alloc(mem_heap *h, size_t bytes) {
+  mem_heap_count(h, &h->allocs, (int64_t)bytes);
+}
+static inline void mem_heap_count_free(mem_heap *h, size_t bytes) {
+  mem_heap_count(h, &h->frees, -(int64_t)bytes);
+}
 
 /* mem_central.c: empty chunks between heaps. */
 mem_chunk *mem_central_take(mem_heap *h);

@@ -85,10 +85,4 @@ void mem_map_rooted(const void *at, size_t size, bool rooted) {
   else
     __lsan_unregister_root_region(at, size);
 }
-#else
-void mem_map_poison(const void *at, size_t size) { (void)at, (void)size; }
-void mem_map_unpoison(const void *at, size_t size) { (void)at, (void)size; }
-void mem_map_rooted(const void *at, size_t size, bool rooted) {
-  (void)at, (void)size, (void)rooted;
-}
 #endif

@@ -1,26 +1,21 @@
 /* lists/mem/mem_run.c - blocks up to 64 KB: runs of units cut into blocks of one class.
  *
- * Classes: 64 bytes apart up to 1 KB, then eight to each doubling.  Which blocks are free is a
- * bitmap beside the run, not a list through the blocks: nothing is read or written in memory that
- * nobody uses, and a second free is seen at once.
+ * Which blocks are free is a bitmap beside the run, not a list through the blocks: nothing is read
+ * or written in memory that nobody uses, and a second free is seen at once.
+ *
+ * In front of the runs each heap has a stack of freed blocks for each class.  Blocks go between
+ * stacks and runs several at a time: a run that has its first free block, or its last no more,
+ * joins or leaves a list, and with blocks of a full run freed here and there that would be every
+ * other time.
  */
 #include "lists/mem/mem_int.h"
 
 #include <string.h>
 
-#define FINE 16u /* classes 64 bytes apart */
-
-unsigned mem_class_of(size_t bytes) {
-  if (bytes <= FINE * 64)
-    return (unsigned)((bytes - 1) / 64);
-  unsigned e = 63u - (unsigned)__builtin_clzll(bytes - 1);
-  return FINE + (e - 10) * 8 + ((unsigned)((bytes - 1) >> (e - 3)) & 7u);
-}
-
 size_t mem_class_size(unsigned class) {
-  if (class < FINE)
+  if (class < MEM_FINE)
     return (class + 1) * (size_t)64;
-  return ((class - FINE) % 8 + 9) << ((class - FINE) / 8 + 7);
+  return ((class - MEM_FINE) % 8 + 9) << ((class - MEM_FINE) / 8 + 7);
 }
 
 /* Enough units that little is left over at the end. */
@@ -62,15 +57,16 @@ static mem_run *run_begin(mem_heap *h, unsigned class) {
   mem_run *r = &at.chunk->run[at.unit];
   r->base = mem_unit_at(at.chunk, at.unit);
   r->size = (uint32_t)size;
+  r->slack = (uint16_t)(size - (class > 0 ? mem_class_size(class - 1) : 0));
   r->inverse = ((UINT64_C(1) << 40) + size - 1) / size;
   r->cap = r->nfree = (uint16_t)(units * MEM_UNIT / size);
   r->class = (uint8_t) class;
   r->units = (uint8_t)units;
   r->first = (uint8_t)at.unit;
-  memset(r->word, 0, sizeof r->word);
+  memset(r->bits, 0, sizeof r->bits);
   for (unsigned i = 0; i < r->cap; i += 64)
-    r->word[i / 64] = ~UINT64_C(0) >> (r->cap - i < 64 ? 64 - (r->cap - i) : 0);
-  r->summary = (uint32_t)mem_mask(0, (r->cap + 63u) / 64);
+    r->bits[i / 64].free = ~UINT64_C(0) >> (r->cap - i < 64 ? 64 - (r->cap - i) : 0);
+  r->summary = (uint16_t)mem_mask(0, (r->cap + 63u) / 64);
   for (unsigned i = 0; i < units; i++)
     at.chunk->kind[at.unit + i] = (uint8_t)(MEM_RUN | i);
   list(h, r);
@@ -78,27 +74,97 @@ static mem_run *run_begin(mem_heap *h, unsigned class) {
   return h->runs[class];
 }
 
-void *mem_run_alloc(mem_heap *h, unsigned class) {
-  mem_run *r = h->runs[class];
-  if (r == NULL) {
-    r = run_begin(h, class);
-    if (r == NULL)
-      return NULL;
-  }
-  unsigned w = (unsigned)__builtin_ctz(r->summary);
-  uint64_t word = r->word[w];
-  unsigned b = (unsigned)__builtin_ctzll(word);
-  r->word[w] = word &= word - 1;
-  if (word == 0)
-    r->summary &= r->summary - 1;
-  if (--r->nfree == 0)
-    unlist(h, r);
-  return r->base + (size_t)(w * 64 + b) * r->size;
+static void run_end(mem_heap *h, mem_run *r) {
+  mem_chunk *c = mem_chunk_of(h->m, r->base);
+  unlist(h, r);
+  memset(&c->kind[r->first], 0, r->units);
+  mem_units_give(h, c, r->first, r->units);
 }
 
-mem_run *mem_run_at(mem_chunk *c, const void *p) {
-  unsigned unit = (unsigned)((size_t)((const char *)p - c->base) / MEM_UNIT);
-  return &c->run[unit - (c->kind[unit] & ~MEM_RUN)];
+/* A free block of the first run of a class, which has one. */
+static unsigned run_take(mem_heap *h, mem_run *r) {
+  unsigned w = (unsigned)__builtin_ctz(r->summary);
+  uint64_t word = r->bits[w].free;
+  unsigned b = (unsigned)__builtin_ctzll(word);
+  r->bits[w].free = word &= word - 1;
+  if (word == 0)
+    r->summary &= (uint16_t)(r->summary - 1);
+  if (--r->nfree == 0)
+    unlist(h, r);
+  return w * 64 + b;
+}
+
+static void run_put(mem_heap *h, mem_run *r, unsigned i) {
+  mem_run_bits *bits = &r->bits[i / 64];
+  bits->free |= UINT64_C(1) << (i & 63);
+  r->summary |= (uint16_t)(1u << (i / 64));
+  r->nfree++;
+  if (!r->listed)
+    list(h, r);
+  if (r->nfree == r->cap && (r->prev != NULL || r->next != NULL))
+    run_end(h, r); /* another one of the class has free blocks */
+}
+
+static mem_run *held_run(uint64_t held) {
+  return (mem_run *)(uintptr_t)(held & ((UINT64_C(1) << 48) - 1));
+}
+
+static unsigned held_number(uint64_t held) { return (unsigned)(held >> 48); }
+
+static void push(mem_stack *s, mem_run *r, unsigned i) {
+  r->bits[i / 64].held |= UINT64_C(1) << (i & 63);
+  s->block[s->n++] = (uint64_t)(uintptr_t)r | (uint64_t)i << 48;
+}
+
+static void *pop(mem_stack *s) {
+  uint64_t held = s->block[--s->n];
+  mem_run *r = held_run(held);
+  unsigned i = held_number(held);
+  r->bits[i / 64].held &= ~(UINT64_C(1) << (i & 63));
+  return r->base + (size_t)i * r->size;
+}
+
+/* Those that have been there longest go to their runs. */
+static void spill(mem_heap *h, mem_stack *s, unsigned n) {
+  for (unsigned k = 0; k < n; k++) {
+    mem_run *r = held_run(s->block[k]);
+    unsigned i = held_number(s->block[k]);
+    r->bits[i / 64].held &= ~(UINT64_C(1) << (i & 63));
+    run_put(h, r, i);
+  }
+  s->n -= n;
+  memmove(s->block, s->block + n, s->n * sizeof s->block[0]);
+}
+
+/* A stack holds 32 KB at most where blocks may be kept as usual. */
+void mem_stacks_init(mem_heap *h) {
+  for (unsigned k = 0; k < MEM_CLASSES; k++) {
+    uint64_t most = h->m->o.lifo_bytes / 512 / mem_class_size(k);
+    h->stack[k].most = most < MEM_STACK ? (uint32_t)most : MEM_STACK;
+  }
+}
+
+void mem_stacks_flush(mem_heap *h) {
+  for (unsigned k = 0; k < MEM_CLASSES; k++)
+    spill(h, &h->stack[k], h->stack[k].n);
+}
+
+/* The stack is empty: some blocks of one run, half a stack at most. */
+static void *refill(mem_heap *h, unsigned class) {
+  mem_stack *s = &h->stack[class];
+  mem_run *r = h->runs[class];
+  if (r == NULL && (r = run_begin(h, class)) == NULL)
+    return NULL;
+  unsigned first = run_take(h, r);
+  unsigned n = r->nfree < s->most / 2 ? r->nfree : s->most / 2;
+  while (n-- > 0)
+    push(s, r, run_take(h, r));
+  return r->base + (size_t)first * r->size;
+}
+
+void *mem_run_alloc(mem_heap *h, unsigned class) {
+  mem_stack *s = &h->stack[class];
+  return MEM_LIKELY(s->n != 0) ? pop(s) : refill(h, class);
 }
 
 /* Number of the block at p; cap: p is not the start of one. */
@@ -108,33 +174,24 @@ static unsigned block_number(const mem_run *r, const void *p) {
   return i < r->cap && i * r->size == offset ? (unsigned)i : r->cap;
 }
 
-static void run_end(mem_heap *h, mem_chunk *c, mem_run *r) {
-  unlist(h, r);
-  memset(&c->kind[r->first], 0, r->units);
-  mem_units_give(h, c, r->first, r->units);
-}
+static bool is_of_class(const mem_run *r, size_t bytes) { return r->size - bytes < r->slack; }
 
-static bool is_of_class(const mem_run *r, size_t bytes) {
-  return bytes <= MEM_SMALL_MAX && r->class == mem_class_of(bytes);
-}
-
-ls_mem_bug mem_run_free(mem_heap *h, mem_chunk *c, const void *p, size_t bytes) {
-  mem_run *r = mem_run_at(c, p);
+ls_mem_bug mem_run_free(mem_heap *h, mem_run *r, const void *p, size_t bytes) {
   unsigned i = block_number(r, p);
   if (i == r->cap)
     return LS_MEM_BUG_MISALIGNED;
   if (bytes != 0 && !is_of_class(r, bytes))
     return LS_MEM_BUG_SIZE;
-  uint64_t bit = UINT64_C(1) << (i & 63);
-  if ((r->word[i / 64] & bit) != 0)
+  const mem_run_bits *bits = &r->bits[i / 64];
+  if (((bits->free | bits->held) >> (i & 63) & 1) != 0)
     return LS_MEM_BUG_DOUBLE;
-  r->word[i / 64] |= bit;
-  r->summary |= 1u << (i / 64);
-  r->nfree++;
-  if (!r->listed)
-    list(h, r);
-  if (r->nfree == r->cap && (r->prev != NULL || r->next != NULL))
-    run_end(h, c, r); /* another one of the class has free blocks */
+  mem_stack *s = &h->stack[r->class];
+  if (s->n >= s->most)
+    spill(h, s, (s->n + 1) / 2);
+  if (s->most != 0)
+    push(s, r, i);
+  else
+    run_put(h, r, i);
   return LS_MEM_BUG_NONE;
 }
 
@@ -163,7 +220,7 @@ void mem_run_collect(mem_heap *h, mem_chunk *c, unsigned unit) {
   for (unsigned w = 0; w < MEM_WORDS; w++)
     for (uint64_t m = freed[w]; m != 0; m &= m - 1) {
       size_t i = w * 64 + (unsigned)__builtin_ctzll(m);
-      mem_bug_report(h->m, mem_run_free(h, c, r->base + i * r->size, 0));
+      mem_bug_report(h->m, mem_run_free(h, r, r->base + i * r->size, 0));
     }
 }
 
@@ -172,7 +229,7 @@ void mem_runs_retire(mem_heap *h) {
     for (mem_run *r = h->runs[k], *next; r != NULL; r = next) {
       next = r->next;
       if (r->nfree == r->cap)
-        run_end(h, mem_chunk_of(h->m, r->base), r);
+        run_end(h, r);
     }
 }
 

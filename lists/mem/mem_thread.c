@@ -84,6 +84,7 @@ static mem_heap *heap_new(ls_mem *m) {
   memset(h, 0, sizeof *h);
   h->m = m;
   h->young = true;
+  mem_stacks_init(h);
   h->ticked = mem_now_ms();
   h->index = m->nheaps++;
   h->next = atomic_load(&m->heaps);

@@ -199,7 +199,7 @@ typedef struct pure_memory_options {
   bool no_runs;         /* malloc instead of runs of pages */
   bool no_huge_pages;   /* do not ask the system for them */
   uint32_t decay_ms;    /* unused pages go back after about so long; default 100 */
-  uint64_t lifo_bytes;  /* freed blocks that a thread keeps whole; default 1 MB */
+  uint64_t lifo_bytes;  /* freed blocks that a thread keeps whole; default 16 MB */
   uint32_t outbox;      /* frees for another thread sent together: 1 .. 7; default 7 */
   uint32_t inbox;       /* slots for frees by other threads: 1 .. 64; default 64 */
   uint64_t cache_bytes; /* mapped blocks kept for reuse; default 32 MB */
