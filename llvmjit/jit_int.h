@@ -10,7 +10,6 @@
  *   jit_scan.c      loops that only read
  *   jit_fit.c       sums written back to narrow cells
  *   jit_memo.c      the last answers of look-ups
-
  *   jit_direct.c    calls of host functions
  *   jit_exit.c      leaving: registers, pc and work put in order
  *   jit_alias.c     which accesses never meet, as metadata
@@ -25,6 +24,7 @@
  *   jit_dump.c      stages as text
  *   jit_error.c     LLVM's errors
  *   jit_fatal.c     those with which LLVM would end the process
+ *   jit_forever.c   LLVM's static objects, which outlive `exit`
  *   jit_memory.c    what LLVM holds
  *
  * A compile has an LLVMContext of its own, so nothing of LLVM is shared between threads but the
