@@ -194,6 +194,8 @@ void *ls_mem_resize(ls_mem *m, void *block, size_t old, size_t bytes) {
     count_resize(m, old, bytes);
     return p;
   }
+  if (is_over(m, bytes)) /* old and new live side by side for a moment */
+    return NULL;
   bool zero;
   p = block_new(m, bytes, &zero);
   if (p == NULL)
