@@ -83,10 +83,11 @@ typedef enum {
 typedef struct ls_texts ls_texts;
 #define LS_TEXT_OVERLAY UINT32_C(0x80000000)
 
-ls_texts *ls_texts_new(ls_mem *m);          /* a base; NULL: no memory */
-ls_texts *ls_texts_overlay(ls_texts *base); /* sees what base holds now */
-void ls_texts_delete(ls_texts *t);          /* overlays before their base */
-void ls_texts_reset(ls_texts *overlay);     /* forget its own; see base anew */
+ls_texts *ls_texts_new(ls_mem *m);                    /* a base; NULL: no memory */
+ls_texts *ls_texts_overlay(ls_texts *base);           /* sees what base holds now */
+void ls_texts_delete(ls_texts *t);                    /* overlays before their base */
+void ls_texts_reset(ls_texts *overlay);               /* forget its own; see base anew */
+void ls_texts_shrink(ls_texts *overlay, size_t kept); /* likewise; holds no more than that */
 ls_status ls_texts_intern(ls_texts *t, const char *bytes, size_t len, uint32_t *id);
 /* LS_MISSING when the text is unknown; adds nothing. */
 ls_status ls_texts_lookup(const ls_texts *t, const char *bytes, size_t len, uint32_t *id);

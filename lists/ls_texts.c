@@ -196,7 +196,7 @@ static void arena_pop(ls_texts *t) {
   ls_mem_free(t->mem, a, sizeof *a + a->cap);
 }
 
-static void delete_parts(ls_texts *t) {
+static void free_texts(ls_texts *t) {
   while (t->arena != NULL)
     arena_pop(t);
   text_table *table = atomic_load_explicit(&t->table, memory_order_relaxed);
@@ -208,6 +208,10 @@ static void delete_parts(ls_texts *t) {
   for (unsigned k = 0; k < CHUNKS; k++)
     ls_mem_free(t->mem, atomic_load_explicit(&t->chunk[k], memory_order_relaxed),
                 ((size_t)FIRST << k) * sizeof(text_entry));
+}
+
+static void delete_parts(ls_texts *t) {
+  free_texts(t);
   ls_mem_free(t->mem, t, sizeof *t);
 }
 
@@ -288,6 +292,28 @@ static void truncate_own(ls_texts *t, uint32_t count) {
 void ls_texts_reset(ls_texts *overlay) {
   truncate_own(overlay, 0);
   overlay->base_count = own_count(overlay->base);
+}
+
+static size_t own_bytes(const ls_texts *t) {
+  size_t bytes = 0;
+  for (const text_arena *a = t->arena; a; a = a->older)
+    bytes += sizeof *a + a->cap;
+  for (const text_table *table = atomic_load_explicit(&t->table, memory_order_relaxed); table;
+       table = table->older)
+    bytes += table->bytes;
+  for (unsigned k = 0; k < CHUNKS; k++)
+    if (atomic_load_explicit(&t->chunk[k], memory_order_relaxed))
+      bytes += ((size_t)FIRST << k) * sizeof(text_entry);
+  return bytes;
+}
+
+void ls_texts_shrink(ls_texts *overlay, size_t kept) {
+  ls_texts_reset(overlay);
+  if (own_bytes(overlay) <= kept)
+    return;
+  free_texts(overlay);
+  *overlay =
+      (ls_texts){.mem = overlay->mem, .base = overlay->base, .base_count = overlay->base_count};
 }
 
 void ls_texts_truncate(ls_texts *base, uint32_t count) {

@@ -112,6 +112,8 @@ vm_status vm_call(vm_context *cx, unsigned fn, const ls_val *args, vm_result *ou
   cx->running = false;
   vm_tier_end(cx, fn);
   vm_frames_trim(cx);
+  if (status != VM_OK)
+    vm_context_trim(cx);
   cx->texts_kept = false; /* a host function may have asked for them */
   if (status == VM_OK)
     call_take_result(cx, &cx->link->module->fns[fn], out);

@@ -1,6 +1,8 @@
 /* vm/vm_context.c - making, setting and asking a context. Running one is in vm_call.c. */
 #include "vm/vm_int.h"
 
+#define KEPT_BYTES (UINT64_C(1) << 20) /* of each kind, after a call that failed */
+
 static bool context_init(vm_context *cx) {
   const vm_link *k = cx->link;
   ls_texts *base = cx->snap ? ls_snapshot_texts(cx->snap) : ls_store_texts(k->store);
@@ -48,6 +50,17 @@ void vm_context_delete(vm_context *cx) {
   if (cx->snap)
     ls_snapshot_release(cx->snap);
   ls_mem_free(cx->mem, cx, sizeof *cx);
+}
+
+/* Texts that a call made are its own: one that failed leaves none behind. */
+void vm_context_trim(vm_context *cx) {
+  if (cx->scratch_bytes > KEPT_BYTES) {
+    ls_mem_free(cx->mem, cx->scratch, cx->scratch_bytes);
+    cx->scratch = NULL;
+    cx->scratch_bytes = 0;
+  }
+  ls_texts_shrink(cx->texts, KEPT_BYTES);
+  vm_frames_shrink(cx, KEPT_BYTES);
 }
 
 void vm_context_limit(vm_context *cx, const vm_limits *limits) {

@@ -203,3 +203,21 @@ void vm_frames_trim(vm_context *cx) {
   chunks_free(cx, last->next);
   last->next = NULL;
 }
+
+static uint64_t pool_bytes(const vm_context *cx, unsigned fn) {
+  const vm_code *code = vm_code_of(cx->link->module, fn);
+  uint64_t bytes = 0;
+  for (const vm_lists *set = cx->pools[fn]; set; set = set->next)
+    for (unsigned i = 0; i < code->nlocals; i++)
+      if (set->list[code->locals[i]])
+        bytes += ls_list_bytes(set->list[code->locals[i]]);
+  return bytes;
+}
+
+void vm_frames_shrink(vm_context *cx, uint64_t kept) {
+  uint64_t bytes = 0;
+  for (unsigned fn = 0; cx->pools && fn < cx->link->module->nfns; fn++)
+    bytes += pool_bytes(cx, fn);
+  if (bytes > kept)
+    pools_free(cx);
+}

@@ -179,6 +179,10 @@ void vm_frame_leave(vm_context *cx); /* pops it; its local lists end */
 /* No frame is left: frees what frames used; of that, what is more than a usual call needs. */
 void vm_frames_free(vm_context *cx);
 void vm_frames_trim(vm_context *cx);
+/* Local lists kept for the next call go, where they hold more than that together. */
+void vm_frames_shrink(vm_context *cx, uint64_t kept);
+/* A call has failed: what it used is given back, but for a modest part. */
+void vm_context_trim(vm_context *cx);
 
 /* Execution: VM_FINE when the outermost frame has returned, else the fault's kind, with the
  * frame that faulted on top, its pc at the instruction, and work exact. */

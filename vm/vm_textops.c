@@ -3,6 +3,7 @@
  * A text made in a call goes to the call's overlay.  Memory is charged for texts the overlay did
  * not know; work for the bytes read and made.
  */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "vm/vm_int.h"
@@ -209,10 +210,16 @@ static int host_fault(vm_context *cx, const char *wrong) {
   return VM_FAULT_HOST;
 }
 
+/* A host function may take long, and charges little: the flag is looked at after each.  The host
+ * itself looks at the clock. */
+static int host_returned(const vm_context *cx) {
+  return atomic_load(cx->cancel) ? VM_FAULT_CANCELLED : VM_FINE;
+}
+
 int vm_do_settle(vm_context *cx, unsigned number) {
   cx->extra = 0;
   const char *wrong = cx->settle(cx->host_user, cx, number);
-  return wrong ? host_fault(cx, wrong) : VM_FINE;
+  return wrong ? host_fault(cx, wrong) : host_returned(cx);
 }
 
 int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
@@ -232,5 +239,5 @@ int vm_do_callx(vm_context *cx, unsigned number, ls_val *args) {
     return host_fault(cx, wrong);
   if (x->result == VM_RESULT_SCALAR)
     args[0] = result;
-  return VM_FINE;
+  return host_returned(cx);
 }

@@ -111,11 +111,16 @@ static const char *take(vm_context *cx, const vm_extern *declared, const returne
   return NULL;
 }
 
+/* The note may be left by pure_session_cancel too, from another thread: once it is taken, the
+ * cancel flag is looked at. */
+static void set_note(pure_call *call, uint32_t note) {
+  __atomic_store_n(&call->note, note, __ATOMIC_SEQ_CST);
+}
+
 /* What the function left to be done. */
 static const char *settle(pure_call *call, vm_context *cx) {
   bool failed = call->failed;
   vm_context_charge(cx, call->work);
-  call->note = 0;
   call->failed = false;
   call->work = 0;
   return failed ? call->message : NULL;
@@ -123,6 +128,10 @@ static const char *settle(pure_call *call, vm_context *cx) {
 
 static size_t extern_count(const pure_session *session) {
   return session->store->program->module->nexterns;
+}
+
+static pure_call *direct_calls(const pure_session *session) {
+  return (pure_call *)(void *)(session->direct + extern_count(session));
 }
 
 static const char *host_extern_call(void *user, vm_context *cx, unsigned number, const ls_val *args,
@@ -142,14 +151,23 @@ static const char *host_extern_call(void *user, vm_context *cx, unsigned number,
   convert(&a, cx, declared, args);
   ffi_call(&x->cif, x->function, &r, a.at);
   const char *wrong = call.note ? settle(&call, cx) : NULL;
+  host_watch_returned(session);
   return wrong ? wrong : take(cx, declared, &r, result);
 }
 
 /* Of a function that compiled code has called. */
 static const char *settle_direct(void *user, vm_context *cx, unsigned number) {
   pure_session *session = user;
-  pure_call *calls = (pure_call *)(void *)(session->direct + extern_count(session));
-  return settle(&calls[number], cx);
+  pure_call *call = &direct_calls(session)[number];
+  const char *wrong = settle(call, cx);
+  set_note(call, host_watch_is_on(session) ? HOST_NOTE_WATCHED : 0);
+  host_watch_returned(session);
+  return wrong;
+}
+
+void host_externs_note(pure_session *session, bool watched) {
+  for (size_t i = 0; session->direct && i < extern_count(session); i++)
+    set_note(&direct_calls(session)[i], watched ? HOST_NOTE_WATCHED : 0);
 }
 
 static size_t direct_bytes(const pure_session *session) {
@@ -165,7 +183,7 @@ bool host_externs_join(pure_session *session) {
   session->direct = host_alloc(program->engine, direct_bytes(session));
   if (!session->direct)
     return false;
-  pure_call *calls = (pure_call *)(void *)(session->direct + n);
+  pure_call *calls = direct_calls(session);
   for (size_t i = 0; i < n; i++) {
     calls[i] = (pure_call){.user = program->externs[i].user, .message = session->said};
     if (vm_extern_is_direct(&program->module->externs[i]))
@@ -196,12 +214,12 @@ void pure_call_fault(pure_call *call, const char *message) {
   if (good == 0)
     memcpy(call->message, "?", 2);
   call->failed = true;
-  call->note = 1;
+  call->note = HOST_NOTE_LEFT;
 }
 
 void pure_call_charge(pure_call *call, uint64_t work) {
   if (!call)
     return;
   call->work = work < UINT64_MAX - call->work ? call->work + work : UINT64_MAX;
-  call->note = 1;
+  call->note = HOST_NOTE_LEFT;
 }

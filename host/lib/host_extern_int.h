@@ -37,8 +37,10 @@ struct host_library {
   void *handle;
 };
 
+enum { HOST_NOTE_LEFT = 1, HOST_NOTE_WATCHED };
+
 /* The call as the function sees it.  note is first, and not 0 where there is something to settle:
- * a fault, work to charge. */
+ * a fault, work to charge, a call that was cancelled or whose time or progress is watched. */
 struct pure_call {
   uint32_t note;
   bool failed;

@@ -84,6 +84,8 @@ typedef struct {
   void *user;
   uint64_t every, next; /* work */
   uint64_t deadline_ns; /* 0: none */
+  uint64_t told;        /* work, at the last look */
+  uint64_t tick_ns;     /* of the coarse clock, at the last look after a host function */
   bool late;
 } host_watch;
 
@@ -218,9 +220,14 @@ void host_externs_free(pure_program *program);
 /* The session's context calls the functions that are bound.  False: no memory. */
 bool host_externs_join(pure_session *session);
 void host_externs_leave(pure_session *session);
+/* Whether what compiled code calls is looked at after each return; any thread may ask for it. */
+void host_externs_note(pure_session *session, bool watched);
 
 /* host_watch.c.  A call of the session begins; its context is told to look, where need be. */
 void host_watch_begin(pure_session *session);
+bool host_watch_is_on(const pure_session *session);
+/* A host function has returned, which may have taken any time. */
+void host_watch_returned(pure_session *session);
 
 /* host_fill.c: with raw cells, for imports and snapshot files.  column: of the schema. */
 ls_builder *host_fill_builder(pure_fill *fill);

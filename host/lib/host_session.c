@@ -102,8 +102,10 @@ pure_status pure_session_limit(pure_session *session, const pure_limits *limits,
 }
 
 void pure_session_cancel(pure_session *session) {
-  if (host_is(session, HOST_SESSION))
-    atomic_store(&session->cancel, 1);
+  if (!host_is(session, HOST_SESSION))
+    return;
+  atomic_store(&session->cancel, 1);
+  host_externs_note(session, true);
 }
 
 void pure_session_resume(pure_session *session) {

@@ -1,6 +1,7 @@
 /* Programs that want too much: depth of a text, rows, time, calls; and being told of progress. */
 #include "support/host_support.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,8 +202,134 @@ START_TEST(progress) {
 }
 END_TEST
 
+static const char naps[] = "pure extern fn nap(us: int): int\n"
+                           "query warm(n: int): int {\n"
+                           "  var s = 0\n"
+                           "  for i in 1..n { s += nap(0) }\n"
+                           "  return s\n"
+                           "}\n"
+                           "query wait(us: int): int {\n"
+                           "  var s = 0\n"
+                           "  for i in 1..30 { s += nap(us) }\n"
+                           "  return s\n"
+                           "}\n";
+
+static _Atomic int napped;
+
+static int64_t nap(pure_call *call, int64_t us) {
+  (void)call;
+  napped += us > 0;
+  struct timespec t = {.tv_nsec = (long)us * 1000};
+  if (us)
+    nanosleep(&t, NULL);
+  return 1;
+}
+
+static void *cancel_at_third(void *session) {
+  while (napped < 3)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  pure_session_cancel(session);
+  return NULL;
+}
+
+/* Thirty calls of 50 ms, with next to no work: both are seen between two of them. */
+START_TEST(slow_host_functions) {
+  const pure_binding binding = {"pure extern fn nap(int): int", (pure_function)nap, NULL};
+  for (pure_jit jit = PURE_JIT_0; jit <= PURE_JIT_3; jit++) {
+    host_world w = {0};
+    pure_error e = {0};
+    pthread_t thread;
+    const char *us[] = {"50000"};
+    pure_jit_options tiers = {.size = sizeof tiers, .threshold = 1};
+    pure_engine_options options = {
+        .size = sizeof options, .jit = jit, .jit_sync = true, .tiers = &tiers};
+    host_fine(pure_engine_new(&options, &w.engine, &e), &e);
+    host_fine(pure_program_compile(w.engine, "n", naps, strlen(naps), NULL, NULL, &w.program, &e),
+              &e);
+    host_fine(pure_bind(w.program, &binding, 1, &e), &e);
+    host_fine(pure_store_new(w.program, &w.store, &e), &e);
+    host_fine(pure_session_new(w.store, &w.session, &e), &e);
+    ck_assert_int_eq(host_call(&w, "warm", "100000", NULL), 100000);
+    for (int i = 0; i < 4; i++)
+      ck_assert_int_eq(host_call(&w, "wait", "0", NULL), 30);
+    napped = 0;
+    ck_assert_int_eq(pthread_create(&thread, NULL, cancel_at_third, w.session), 0);
+    host_refused(pure_session_call_texts(w.session, "wait", us, 1, NULL, &e), &e, PURE_FAULT,
+                 "cancelled");
+    pthread_join(thread, NULL);
+    ck_assert_int_le(napped, 20);
+    napped = 0;
+    pure_limits limits = {.milliseconds = 120};
+    host_fine(pure_session_limit(w.session, &limits, &e), &e);
+    host_refused(pure_session_call_texts(w.session, "wait", us, 1, NULL, &e), &e, PURE_FAULT,
+                 "time limit");
+    ck_assert_int_le(napped, 6);
+    host_close(&w);
+  }
+}
+END_TEST
+
+typedef struct {
+  size_t live, peak;
+} counted;
+
+static void *count_alloc(void *user, size_t bytes) {
+  counted *c = user;
+  c->live += bytes;
+  c->peak = c->live > c->peak ? c->live : c->peak;
+  return aligned_alloc(64, bytes);
+}
+
+static void count_free(void *user, void *block, size_t bytes) {
+  counted *c = user;
+  c->live -= bytes;
+  free(block);
+}
+
+static const char growing[] = "query rows: (i: int) {\n"
+                              "  var i = 0\n"
+                              "  while true {\n"
+                              "    emit (i)\n"
+                              "    i += 1\n"
+                              "  }\n"
+                              "}\n"
+                              "query long: int {\n"
+                              "  var t = \"abc\"\n"
+                              "  while true { t = t + t }\n"
+                              "  return 1\n"
+                              "}\n";
+
+/* Blocks that grow by a copy count twice while both are there; only paddings are not counted. */
+START_TEST(memory_of_a_host) {
+  for (unsigned mb = 20; mb <= 80; mb += 10) {
+    host_world w = {0};
+    pure_error e = {0};
+    counted c = {0};
+    pure_memory_stats before, after;
+    pure_memory_hooks hooks = {count_alloc, count_free, &c};
+    pure_engine_options options = {
+        .size = sizeof options, .jit = PURE_JIT_0, .max_memory = mb << 20, .memory = &hooks};
+    host_fine(pure_engine_new(&options, &w.engine, &e), &e);
+    host_fine(
+        pure_program_compile(w.engine, "g", growing, strlen(growing), NULL, NULL, &w.program, &e),
+        &e);
+    host_fine(pure_store_new(w.program, &w.store, &e), &e);
+    host_fine(pure_session_new(w.store, &w.session, &e), &e);
+    pure_engine_memory(w.engine, &before);
+    faults(&w, "rows", PURE_FAULT_MEMORY, "memory");
+    faults(&w, "long", PURE_FAULT_MEMORY, "memory");
+    ck_assert_uint_le(c.peak, (mb << 20) + (1u << 16));
+    /* And what failed keeps little. */
+    pure_engine_memory(w.engine, &after);
+    ck_assert_uint_le(after.live_bytes, before.live_bytes + (4u << 20));
+    host_close(&w);
+  }
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {nested_parentheses, more_rows_than_memory, logical_memory,
-                                endless_loops,      endless_recursion,     progress};
+  const TTest *const tests[] = {nested_parentheses,  more_rows_than_memory, logical_memory,
+                                endless_loops,       endless_recursion,     progress,
+                                slow_host_functions, memory_of_a_host};
   return HOST_RUN("limits", tests);
 }
