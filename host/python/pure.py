@@ -24,6 +24,7 @@ import ctypes.util
 import datetime
 import glob
 import os
+import signal
 import threading
 import weakref
 
@@ -159,6 +160,7 @@ _STATUS_FUNCTIONS = {
     "import_finish": [_P, _E],
     "session_new": [_P, _OUT, _E],
     "session_on": [_P, _OUT, _E],
+    "session_progress": [_P, _U64, _P, _P, _E],
     "session_limit": [_P, ctypes.POINTER(_Limits), _E],
     "session_call": [_P, _S, ctypes.POINTER(_Value), _U32, _OUT, _E],
     "result_column_info": [_P, _U32, ctypes.POINTER(_NameType)],
@@ -481,6 +483,49 @@ _CTYPES = {_INT: ctypes.c_int64, _DATE: ctypes.c_int64, _REAL: ctypes.c_double, 
 
 
 _interrupted = threading.local()
+_PROGRESS = ctypes.CFUNCTYPE(ctypes.c_bool, _P, _U64)
+_PROGRESS_WORK = 20_000_000 # about a tenth of a second in the interpreter
+
+
+def _on_progress(_, __):
+    """Python runs the handlers of signals while Python runs: at the start of this, during a call."""
+    return True
+
+
+_on_progress_c = _PROGRESS(_on_progress)
+_nobody = _PROGRESS()
+_callbacks = {_on_progress.__code__} # where an exception would be lost
+
+
+class _Interruptible:
+    """Of a call in the main thread, where signals are handled: Ctrl-C stops it and goes on after it."""
+
+    def __init__(self, session):
+        main = threading.current_thread() is threading.main_thread()
+        self._session, self._old, self._why = session, None, None
+        _do("session_progress", session, _PROGRESS_WORK,
+            ctypes.cast(_on_progress_c if main else _nobody, _P), None)
+        if main and callable(signal.getsignal(signal.SIGINT)):
+            self._old = signal.getsignal(signal.SIGINT)
+
+    def __enter__(self):
+        if self._old:
+            signal.signal(signal.SIGINT, self._hear)
+
+    def _hear(self, number, frame):
+        if frame is None or frame.f_code not in _callbacks:
+            return self._old(number, frame)
+        try:
+            self._old(number, frame)
+        except BaseException as why: # pylint: disable=broad-except
+            self._why = why
+            _lib.pure_session_cancel(self._session)
+
+    def __exit__(self, *_):
+        if self._old:
+            signal.signal(signal.SIGINT, self._old)
+        if self._why is not None:
+            raise self._why
 
 
 def _raise_interrupted():
@@ -513,6 +558,7 @@ def _make_callback(types, result, function):
             _lib.pure_call_fault(pure_call, text[:200])
             return None if result == 0 else 0
 
+    _callbacks.add(call.__code__)
     return ctypes.CFUNCTYPE(_CTYPES[result], _P, *(_CTYPES[t] for t in types))(call)
 
 
@@ -553,7 +599,9 @@ class _Caller(_Handle):
             with self._lock:
                 self._running.add(session.value)
             try:
-                _do("session_call", session, name.encode(), values, len(arguments), ctypes.byref(out))
+                with _Interruptible(session):
+                    _do("session_call", session, name.encode(), values, len(arguments),
+                        ctypes.byref(out))
             finally:
                 with self._lock:
                     self._running.discard(session.value)

@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import threading
@@ -302,6 +303,17 @@ class Threads(unittest.TestCase):
         with self.assertRaises(pure.Error) as caught:
             snapshot.call("say", "x")
         self.assertEqual(caught.exception.status, "misuse")
+
+    def test_interrupt(self):
+        """Ctrl-C stops the call that runs in the main thread."""
+        for options in ({"jit": 0}, {}):
+            store = some_store(milliseconds=20000, **options)
+            timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                store.call("spin")
+            timer.join()
+            self.assertEqual(store.call("echo_int", 5), 5)
 
     def test_cancel_and_limits(self):
         store = some_store()
