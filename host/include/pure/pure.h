@@ -451,7 +451,8 @@ PURE_API void *pure_call_user(const pure_call *call);
 /* The call of the program faults with this message (PURE_FAULT_HOST) at the place where it called
  * the function, once it has returned; what it returns does not count.  Copied. */
 PURE_API void pure_call_fault(pure_call *call, const char *message);
-/* Adds to the work of the call, for what the function did.  Must depend on its arguments alone. */
+/* Adds to the work of the call, for what the function did.  Must depend on its arguments alone.  No
+ * more than 2^40 units count for one call of a function. */
 PURE_API void pure_call_charge(pure_call *call, uint64_t work);
 
 /* What a program declares.  Texts live as long as the program. */
@@ -577,8 +578,8 @@ PURE_API PURE_NODISCARD pure_status pure_fill_new(pure_store *store, const char 
 /* What was not finished is dropped. */
 PURE_API void pure_fill_release(pure_fill *fill);
 
-/* n values for the end of a column of that type; copied.  After an error the fill can only be
- * released. */
+/* n values for the end of a column of that type; copied.  After an error the fill is of no more use:
+ * other calls of it are PURE_MISUSE, and it still has to be released. */
 PURE_API PURE_NODISCARD pure_status pure_fill_ints(pure_fill *fill, uint32_t column,
                                                    const int64_t *values, size_t n,
                                                    pure_error *error);
@@ -620,8 +621,8 @@ PURE_API PURE_NODISCARD pure_status pure_fill_arrow_stream(pure_fill *fill,
                                                            struct ArrowArrayStream *stream,
                                                            pure_error *error);
 PURE_API uint64_t pure_fill_rows(const pure_fill *fill);
-/* Adds the rows to the list, all or none.  Columns must be of one length.  Afterwards the fill can
- * only be released (after PURE_BUSY or unequal lengths it can be finished again). */
+/* Adds the rows to the list, all or none.  Columns must be of one length.  Afterwards the fill
+ * only waits to be released (after PURE_BUSY or unequal lengths it can be finished again). */
 PURE_API PURE_NODISCARD pure_status pure_fill_finish(pure_fill *fill, pure_duplicates duplicates,
                                                      pure_error *error);
 
