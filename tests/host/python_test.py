@@ -307,12 +307,14 @@ class Threads(unittest.TestCase):
     def test_interrupt(self):
         """Ctrl-C stops the call that runs in the main thread."""
         for options in ({"jit": 0}, {}):
-            store = some_store(milliseconds=20000, **options)
+            store = some_store(work=40_000_000_000, **options) # many seconds
+            began = time.process_time()
             timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
             timer.start()
             with self.assertRaises(KeyboardInterrupt):
                 store.call("spin")
             timer.join()
+            self.assertLess(time.process_time() - began, 5)
             self.assertEqual(store.call("echo_int", 5), 5)
 
     def test_cancel_and_limits(self):
