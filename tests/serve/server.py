@@ -60,10 +60,10 @@ class Server:
         parsed = [json.loads(line) for line in self.said().splitlines() if line.startswith("{")]
         return [line for line in parsed if line["event"] == event]
 
-    def connect(self, timeout=60):
+    def connect(self, timeout=600):
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout * PATIENCE)
 
-    def socket(self, timeout=60):
+    def socket(self, timeout=600):
         return socket.create_connection((self.host, self.port), timeout=timeout * PATIENCE)
 
     def request(self, method, path, body=None, headers=None):
@@ -97,7 +97,7 @@ class Server:
             self.connection = None
         if self.process.poll() is None:
             self.process.send_signal(number)
-        status = self.process.wait(60 * PATIENCE)
+        status = self.process.wait(600)
         self.process.stdout.close()
         return status
 
@@ -142,7 +142,7 @@ def verify(folder):
     return run.returncode, run.stdout + run.stderr
 
 
-def wait_until(test, seconds=20):
+def wait_until(test, seconds=100):
     until = time.monotonic() + seconds * PATIENCE
     while not test():
         if time.monotonic() > until:
