@@ -35,8 +35,7 @@ bool ls_finger_way(const ls_list *l, const ls_node *leaf, ls_path *path) {
 /* The first n columns of a row against those of the key. */
 static int compare_row(const ls_list *l, const ls_node *leaf, unsigned slot, const ls_probe *p) {
   for (unsigned c = 0; c < p->n; c++) {
-    ls_val v = {
-        .u = ls_cell_load(ls_leaf_cells(l, leaf, c), ls_shape_width(l->shape, c), slot)};
+    ls_val v = {.u = ls_cell_load(ls_leaf_cells(l, leaf, c), ls_shape_width(l->shape, c), slot)};
     int order = ls_type_is_int(l->schema->cols[c].type)
                     ? (v.i > p->key[c].i) - (v.i < p->key[c].i)
                     : ls_val_compare(l->schema->cols[c].type, p->tx, v, p->key[c]);
