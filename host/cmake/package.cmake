@@ -1,5 +1,5 @@
 # cpack: three Debian packages. Only the last one needs LLVM.
-#   pure         the shared library, pure-run, man pages
+#   pure         the shared library, pure-run, pure-serve, man pages
 #   libpure-dev  headers, static library, CMake package, pkg-config, examples
 #   pure-jit     the plug-in of the compiled tiers
 set(CPACK_GENERATOR DEB)
@@ -22,7 +22,7 @@ set(CPACK_DEBIAN_CORE_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_CORE_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_CORE_PACKAGE_RECOMMENDS pure-jit)
 set(CPACK_COMPONENT_CORE_DESCRIPTION
-    "embeddable query VM\n Pure compiles programs of lists, queries and events to verified bytecode\n and runs them. This package has the library and the program pure-run.")
+    "embeddable query VM\n Pure compiles programs of lists, queries and events to verified bytecode\n and runs them. This package has the library and the programs pure-run and pure-serve.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libpure-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)

@@ -327,6 +327,12 @@ class Starting(unittest.TestCase):
                            for c in [("slow", "[20000000]")] * 3 + [("many", "[300000]")] * 2]
                 for t in threads:
                     t.start()
+                polls = 0
+                begun = 0
+                while begun < 5 + polls:  # a poll is a request too
+                    polls += 1
+                    begun = float(server.get("/metrics").body.split(b"\npure_requests_total ")[1].split()[0])
+                    time.sleep(0.02)
                 time.sleep(0.2)
                 self.assertEqual(server.stop(), 0)
                 for t in threads:
