@@ -104,8 +104,6 @@ static void fail_fault(serve_request *r, const pure_error *e) {
     answer_error(r, MHD_HTTP_UNPROCESSABLE_CONTENT, "fault", e->message, e);
   else if (r->peer && serve_peer_gone(r->peer))
     answer_error(r, 499, "caller_gone", "the caller is gone, the query was cancelled", e);
-  else if (atomic_load(&r->s->draining))
-    answer_error(r, MHD_HTTP_SERVICE_UNAVAILABLE, "draining", "the server is stopping", e);
   else
     answer_error(r, MHD_HTTP_GATEWAY_TIMEOUT, "time_limit", e->message, e);
 }

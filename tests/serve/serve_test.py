@@ -315,7 +315,7 @@ class Starting(unittest.TestCase):
         with Folder() as folder:
             program = folder / "p.pure"
             program.write_text(PROGRAM)
-            with Server(program, "--limit-time", "3000") as server:
+            with Server(program, "--limit-time", "300000") as server:
                 answers = []
 
                 def caller(name, arguments):
