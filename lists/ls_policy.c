@@ -8,7 +8,7 @@
 const ls_policy ls_policy_default = {
     .dense_min_span = 4096,
     .dense_max_sparsity = 8,
-    .array_after_lookups = 8,
+    .array_after_lookups = 4,
     .array_min_rows = 64,
     .tree_after_sorts = 4,
     .bucket_rows = 8,
