@@ -43,23 +43,30 @@ static bool try_file(vm_tier *t, const char *dir, size_t len, const char *place)
   return true;
 }
 
+/* The absolute path of the library or program that this code is in, for free(); NULL: unknown.  Of a
+ * program that was found through PATH the loader knows the bare name alone: that names no file here,
+ * or a stranger's in the present folder. */
+static char *own_file(void) {
+  Dl_info self;
+  bool known = dladdr((void *)(uintptr_t)&vm_tier_plugin, &self) != 0 && self.dli_fname != NULL;
+  char *path = known && strchr(self.dli_fname, '/') ? realpath(self.dli_fname, NULL) : NULL;
+  return path ? path : realpath("/proc/self/exe", NULL);
+}
+
 bool vm_tier_find_plugin(vm_tier *t) {
   if (t->plugin_path[0])
     return true;
   const char *dir = t->plugin_dir;
   if (dir)
     return try_file(t, dir, strlen(dir), "/");
-  Dl_info self;
-  if (dladdr((void *)(uintptr_t)&vm_tier_plugin, &self) == 0 || self.dli_fname == NULL)
+  char *path = own_file();
+  if (path == NULL)
     return false;
-  char *real = realpath(self.dli_fname, NULL);
-  const char *path = real ? real : self.dli_fname;
-  const char *slash = strrchr(path, '/');
-  size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+  size_t len = (size_t)(strrchr(path, '/') - path) + 1;
   bool found = false;
   for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
     found = try_file(t, path, len, places[i]);
-  free(real);
+  free(path);
   return found;
 }
 

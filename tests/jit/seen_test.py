@@ -175,6 +175,17 @@ def test_stress(folder):
         run(folder, "--jit", "2", PURE_JIT_STRESS=words)
 
 
+def test_plugin_is_found_through_path(folder):
+    """pure-run is started by its bare name, from a folder where there is nothing."""
+    found = os.environ | {"PATH": os.path.dirname(RUN) + ":" + os.environ["PATH"],
+                          "PURE_JIT_SYNC": "1", "PURE_JIT_THRESHOLD": "0"}
+    found.pop("PURE_PLUGIN_DIR", None)
+    run(folder, "--jit", "2")  # writes the program
+    done = subprocess.run([os.path.basename(RUN), "--jit", "2", "--stats", "sum.pure", "total", "1000"], cwd=folder,
+                          env=found, capture_output=True, text=True, check=True)
+    assert re.search(r"[1-9]\d* compiled", done.stderr), done.stderr
+
+
 def test_bad_environment(folder):
     for name, value in (("PURE_JIT_SYNC", "2"), ("PURE_JIT_PERF", "maps"),
                         ("PURE_JIT_THRESHOLD", "-1"), ("PURE_JIT_STRESS", "deopt:x"),

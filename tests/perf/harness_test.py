@@ -251,6 +251,70 @@ def test_pairs(folder):
     run(pairs, "--a", "true", "--b", "A=1", status=2)
 
 
+def test_layout_run():
+    level = LEVELS[-1]
+    for what, settings in ("array", "0,8"), ("slices", "1,4,64"), ("dense", "0,1000000"):
+        words = [perf("layout-run"), "--what", what, "--rows", "800", "--lookups", "900", "--rounds", "3",
+                 "--settings", settings, "--level", level]
+        out = run(*words).stdout
+        assert re.findall(r"^(\d+) +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ *$", out, re.M) == \
+            settings.split(","), out
+        lines = [json.loads(line) for line in run(*words, "--json").stdout.splitlines()]
+        assert len({(line["sum"], line["work"]) for line in lines}) == 1 and lines[0]["work"] > 800
+        done = run(*words, "--spoil", settings.split(",")[-1], status=1)
+        assert done.stdout == "" and "wrong answer" in done.stderr, done
+
+
+def test_caches():
+    """A gate of prefetches of any size changes no answer and no work."""
+    if LEVELS == "0":
+        return
+    out = run(*small("bfs-run"), "--caches", "0,64,1000000", "--json").stdout
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line["cache"] for line in lines if "cache" in line] == [0, 64, 1000000]
+    assert len({line["work"] for line in lines if "level" in line}) == 1
+    refused = run(*small("bfs-run"), PURE_PREFETCH_CACHE="some", status=3)
+    assert "PURE_PREFETCH_CACHE" in refused.stderr, refused
+
+
+def test_narrow_or_wide():
+    """Cells of 8 bytes: the same answers and the same work, and that is how wide they are."""
+    people = SRC / "host/examples"
+    words = [os.environ["PURE_RUN"], people / "people.pure", "--load",
+             f"people={people}/people.csv", "--load", f"knows={people}/knows.csv", "--work",
+             "--stats", "friends", "Ann"]
+    narrow, wide = (run(*words, PURE_LIST_NARROW=way) for way in "10")
+    assert narrow.stdout == wide.stdout
+    work = r"^work friends \d+$"
+    assert re.search(work, narrow.stderr, re.M)[0] == re.search(work, wide.stderr, re.M)[0]
+    widths = [re.findall(r"^(?:people|knows) .* ([\d,]+)$", done.stderr, re.M) for done in (narrow, wide)]
+    assert widths == [["0,1,4", "1,1,4"], ["0,8,8", "8,8,8"]], widths
+    for name in ("bfs-run", "scan-run", "indexfloor"):
+        lines = [[json.loads(line) for line in run(*small(name), "--json", PURE_LIST_NARROW=way).stdout.splitlines()]
+                 for way in "10"]
+        assert [line["work"] for line in lines[0]] == [line["work"] for line in lines[1]], name
+
+
+def test_experiments(folder):
+    """Scripts and reports, small: samples of one machine, tables, plots."""
+    tables = {"010-layout-thresholds": ("mean regret of all: 0: ", "dense / hash"),
+              "011-narrow-columns": ("wide/narrow", "geometric mean at level 0"),
+              "012-prefetch-gate": ("always", "worst ")}
+    for name, expected in tables.items():
+        if name == "012-prefetch-gate" and LEVELS == "0":
+            continue
+        out = folder / name
+        out.mkdir()
+        said = run(SRC / "perf/experiments" / name / "run", "--quick", out, LEVELS="0",
+                   LAYOUT_RUN=str(perf("layout-run")), PERF_TOOLS=str(BUILD / "perf"),
+                   BFS_RUN=str(perf("bfs-run"))).stdout
+        assert all(words in said for words in expected), said
+        first = json.loads((out / "samples.jsonl").read_text().splitlines()[0])
+        assert {"machine", "kernel", "compiler", "commit"} <= set(first), first
+        if shutil.which("gnuplot"):
+            assert all("</svg>" in plot.read_text() for plot in out.glob("*.svg")) and list(out.glob("*.svg"))
+
+
 def test_prefetch_report(folder):
     script = SRC / "perf/experiments/002-prefetch-distance/report.py"
     lines = [{"machine": "none"}]
