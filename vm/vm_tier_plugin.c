@@ -43,9 +43,9 @@ static bool try_file(vm_tier *t, const char *dir, size_t len, const char *place)
   return true;
 }
 
-/* The absolute path of the library or program that this code is in, for free(); NULL: unknown.  Of a
- * program that was found through PATH the loader knows the bare name alone: that names no file here,
- * or a stranger's in the present folder. */
+/* The absolute path of the library or program that this code is in, for free(); NULL: unknown.  Of
+ * a program that was found through PATH the loader knows the bare name alone: that names no file
+ * here, or a stranger's in the present folder. */
 static char *own_file(void) {
   Dl_info self;
   bool known = dladdr((void *)(uintptr_t)&vm_tier_plugin, &self) != 0 && self.dli_fname != NULL;
