@@ -178,7 +178,23 @@ void ls_policy_from_env(ls_policy *p, const char **bad);
  * one has that of the next, or 1.  *seed is set where the word is there.  false: something else. */
 bool ls_read_stress(const char *text, const char *word, uint64_t *seed);
 
-typedef struct ls_undo ls_undo;
+/* The undo log of an event: notes in words one behind the other, each [what][list][tag].  For
+ * ls_undo.c, and for those who write a cell in place and note it themselves (ls_set_noted_fast). */
+typedef struct {
+  ls_mem *mem;
+  uint64_t *words;
+  size_t n, cap;
+  bool keeps_texts;
+} ls_undo;
+typedef enum {
+  LS_NOTE_INSERT,
+  LS_NOTE_ERASE,
+  LS_NOTE_SET,
+  LS_NOTE_SET_AT, /* of an array: the row by position */
+  LS_NOTE_CLEAR
+} ls_note_kind;
+#define LS_NOTE_TAG(kind, col, n) ((uint64_t)(kind) | (uint64_t)(col) << 8 | (uint64_t)(n) << 32)
+
 typedef struct ls_node ls_node; /* tree node, lists/ only */
 typedef struct ls_finger ls_finger;
 
@@ -237,6 +253,8 @@ typedef struct ls_list {
   bool shared;       /* some block is held by a snapshot too: copy before a write */
   bool fresh;        /* flat and without a block: as new, or cleared */
   bool texty;        /* some column is text */
+  bool parked;       /* empty, with blocks for the next restart; its owner ended */
+  bool plain;        /* every key column is int, bool or date */
   uint64_t stress;   /* state of the stress generator */
   void *col[];       /* ncols cell arrays (not tree) */
 } ls_list;
@@ -258,6 +276,10 @@ void ls_list_delete(ls_list *l); /* NULL is fine */
  * LS_NOMEM leaves it empty and usable.  Not undone, not for stored lists. */
 ls_status ls_list_restart(ls_list *l, const ls_hint *hint);
 void ls_list_take_hint(const ls_list *l, ls_hint *out);
+/* What owns the list has ended: empty, its charge given back.  Small blocks are kept for the
+ * restart that has to come before it is used again. */
+void ls_list_park(ls_list *l);
+static inline bool ls_list_is_idle(const ls_list *l) { return l->fresh || l->parked; }
 
 /* ---- reading ----------------------------------------------------------------- */
 
@@ -434,6 +456,25 @@ static inline bool ls_list_set_fast(ls_list *l, ls_row h, unsigned col, ls_val v
   if ((layout != LS_FLAT && layout != LS_DENSE && layout != LS_HASH) || l->frozen || l->shared ||
       l->undo != NULL || (w < 3u && v.u >> (8u << w)))
     return false;
+  ls_cell_store(l->col[col], w, h, v.u);
+  return true;
+}
+
+/* ls_list_set inside an event, of a value that is stored as it is: an int, bool or date, or a text
+ * of the store's dictionary. */
+static inline bool ls_set_noted_fast(ls_list *l, ls_row h, unsigned col, ls_val v) {
+  ls_layout layout = ls_shape_layout(l->shape);
+  unsigned w = ls_shape_width(l->shape, col);
+  ls_undo *u = l->undo;
+  if (u == NULL || u->cap - u->n < 4 || layout == LS_HASH || layout == LS_TREE || l->frozen ||
+      l->shared || (w < 3u && v.u >> (8u << w)) || l->policy->stress_seed != 0)
+    return false;
+  uint64_t *words = u->words + u->n;
+  words[0] = layout == LS_DENSE ? (uint64_t)l->u.dense.base + h : h;
+  words[1] = ls_cell_load(l->col[col], w, h);
+  words[2] = (uint64_t)(uintptr_t)l;
+  words[3] = LS_NOTE_TAG(layout == LS_ARRAY ? LS_NOTE_SET_AT : LS_NOTE_SET, col, 2);
+  u->n += 4;
   ls_cell_store(l->col[col], w, h, v.u);
   return true;
 }

@@ -156,6 +156,8 @@ ls_status ls_hash_sort(ls_list *l, const ls_texts *tx);
 /* Tree from columns already sorted and unique, widths as in shape; copies the cells.  l: an
  * empty list that holds no blocks.  LS_NOMEM leaves it so. */
 ls_status ls_tree_adopt(ls_list *l, uint64_t shape, const void *const *cols, uint64_t count);
+/* Whether the row's leaf may be written as it is. */
+bool ls_tree_is_own(const ls_list *l, ls_row h);
 /* Own copies of every node, whether shared or not. */
 ls_status ls_tree_own_all(ls_list *l);
 /* Merges nodes near key that erasing has left nearly empty.  Inside events erasing does not

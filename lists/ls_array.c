@@ -51,7 +51,26 @@ static uint64_t array_place(const ls_list *l, const ls_texts *tx, const ls_val *
   return ls_keycols_bound(&k, r.lo, r.hi, r.from, key, n, after);
 }
 
+static ls_status array_find_plain(const ls_list *l, const ls_val *key, ls_row *h) {
+  unsigned last = l->schema->nkeys - 1;
+  range r = range_of(l, key[0].i);
+  for (unsigned c = r.from; c < last; c++)
+    ls_cells_narrow(l->col[c], ls_shape_width(l->shape, c), &r.lo, &r.hi, key[c].i);
+  if (r.lo == r.hi)
+    return LS_MISSING;
+  if (r.from <= last) {
+    unsigned w = ls_shape_width(l->shape, last);
+    r.lo = ls_cells_bound(l->col[last], w, r.lo, r.hi, key[last].i, false);
+    if (r.lo == r.hi || (int64_t)ls_cell_load(l->col[last], w, r.lo) != key[last].i)
+      return LS_MISSING;
+  }
+  *h = r.lo;
+  return LS_OK;
+}
+
 static ls_status array_find(ls_list *l, const ls_texts *tx, const ls_val *key, ls_row *h) {
+  if (l->plain)
+    return array_find_plain(l, key, h);
   const ls_schema *s = l->schema;
   range r = range_of(l, key[0].i);
   uint64_t at = array_place(l, tx, key, s->nkeys, false, r);

@@ -69,10 +69,7 @@ static uint64_t cells_run(const void *cells, unsigned width, uint64_t lo, uint64
   return ls_cells_bound(cells, width, lo, hi, key, true);
 }
 
-/* Narrows the rows to those whose cell is key; where there is none both become the place it would
- * have.  The first columns of a key are often the same all over a part. */
-static void cells_narrow(const void *cells, unsigned width, uint64_t *lo, uint64_t *hi,
-                         int64_t key) {
+void ls_cells_narrow(const void *cells, unsigned width, uint64_t *lo, uint64_t *hi, int64_t key) {
   if (*lo == *hi ||
       (ls_cell_int(cells, width, *lo) == key && ls_cell_int(cells, width, *hi - 1) == key))
     return;
@@ -83,7 +80,7 @@ static void cells_narrow(const void *cells, unsigned width, uint64_t *lo, uint64
 uint64_t ls_pairs_bound(const void *a, unsigned wa, const void *b, unsigned wb, uint64_t hi,
                         const ls_val *key, bool after) {
   uint64_t lo = 0;
-  cells_narrow(a, wa, &lo, &hi, key[0].i);
+  ls_cells_narrow(a, wa, &lo, &hi, key[0].i);
   return lo == hi ? lo : ls_cells_bound(b, wb, lo, hi, key[1].i, after);
 }
 
@@ -127,7 +124,7 @@ uint64_t ls_keycols_bound(const ls_keycols *k, uint64_t lo, uint64_t hi, unsigne
     if (c + 1 == n)
       return column_bound(k, c, lo, hi, key[c], after);
     if (ls_type_is_int(k->schema->cols[c].type)) {
-      cells_narrow(k->cells[c], k->width[c], &lo, &hi, key[c].i);
+      ls_cells_narrow(k->cells[c], k->width[c], &lo, &hi, key[c].i);
     } else {
       lo = column_bound(k, c, lo, hi, key[c], false);
       hi = run_end(k, c, lo, hi, key[c]);

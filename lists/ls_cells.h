@@ -32,6 +32,9 @@ LS_INLINE uint64_t ls_cells_lower(const void *cells, unsigned width, uint64_t lo
 /* First position in [lo, hi) whose cell is >= key (after: > key). */
 uint64_t ls_cells_bound(const void *cells, unsigned width, uint64_t lo, uint64_t hi, int64_t key,
                         bool after);
+/* Narrows [lo, hi) to the cells that are key; where there is none both become the place it would
+ * have.  The first columns of a key are often the same all over a part. */
+void ls_cells_narrow(const void *cells, unsigned width, uint64_t *lo, uint64_t *hi, int64_t key);
 /* The same over two columns, ordered by the first and then the second. */
 uint64_t ls_pairs_bound(const void *a, unsigned wa, const void *b, unsigned wb, uint64_t hi,
                         const ls_val *key, bool after);

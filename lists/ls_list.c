@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define LOGICAL_MIN 64u /* rows: the smallest logical capacity that is not 0 */
+#define PARKED_ROWS 1024u /* of a list that keeps its blocks between calls */
+#define LOGICAL_MIN 64u   /* rows: the smallest logical capacity that is not 0 */
 
 const ls_layout_ops *ls_ops(const ls_list *l) {
   static const ls_layout_ops *const ops[LS_NLAYOUTS] = {
@@ -18,6 +19,9 @@ static size_t header_bytes(const ls_schema *s) {
 }
 
 static void note_types(ls_list *l) {
+  l->plain = true;
+  for (unsigned c = 0; c < l->schema->nkeys; c++)
+    l->plain = l->plain && ls_type_is_int(l->schema->cols[c].type);
   for (unsigned c = 0; c < l->schema->ncols; c++) {
     if (l->schema->cols[c].type == LS_REAL)
       l->reals |= UINT64_C(1) << (c < 63 ? c : 63);
@@ -222,6 +226,7 @@ static bool reuse(ls_list *l, const ls_hint *hint) {
 
 ls_status ls_list_restart(ls_list *l, const ls_hint *hint) {
   ls_status st = LS_OK;
+  l->parked = false;
   give_charge_back(l);
   bool suits = hint_suits(l, hint);
   if (!suits || !reuse(l, hint)) {
@@ -241,6 +246,42 @@ ls_status ls_list_restart(ls_list *l, const ls_hint *hint) {
   }
   ls_list_update_room(l);
   return st;
+}
+
+static bool keeps_blocks(const ls_list *l) {
+  if (l->shared || l->frozen || l->fresh || l->policy->stress_seed != 0)
+    return false;
+  switch (ls_shape_layout(l->shape)) {
+  case LS_FLAT:
+    return l->u.flat.cap <= PARKED_ROWS;
+  case LS_DENSE:
+    return l->u.dense.cap <= PARKED_ROWS;
+  case LS_HASH:
+    return l->u.hash.cap <= PARKED_ROWS && l->u.hash.table != NULL;
+  case LS_TREE:
+  case LS_ARRAY:
+    break;
+  }
+  return false;
+}
+
+void ls_list_park(ls_list *l) {
+  if (!keeps_blocks(l)) {
+    (void)ls_list_restart(l, NULL); /* without a hint it needs no memory */
+    return;
+  }
+  give_charge_back(l);
+  if (ls_shape_layout(l->shape) == LS_DENSE)
+    memset(l->u.dense.present, 0, l->u.dense.cap / 8);
+  else if (ls_shape_layout(l->shape) == LS_HASH) {
+    memset(l->u.hash.table, 0, (l->u.hash.mask + 1) * sizeof l->u.hash.table[0]);
+    l->u.hash.sorted = l->u.hash.changes = 0;
+  }
+  l->count = 0;
+  l->reorders = 0;
+  l->version++;
+  l->parked = true;
+  ls_list_update_room(l);
 }
 
 uint64_t ls_list_bytes(const ls_list *l) { return header_bytes(l->schema) + ls_ops(l)->bytes(l); }

@@ -3,7 +3,7 @@
 
 const ls_val *ls_key_import(const ls_list *l, const ls_texts *tx, const ls_val *key, unsigned n,
                             ls_val *buf) {
-  if (!l->reals && !l->texty)
+  if (l->plain)
     return key;
   for (unsigned c = 0; c < n; c++) {
     ls_type type = l->schema->cols[c].type;

@@ -188,6 +188,8 @@ ls_status ls_tree_insert(ls_list *l, const ls_texts *tx, const ls_val *row, ls_r
   return LS_OK;
 }
 
+bool ls_tree_is_own(const ls_list *l, ls_row h) { return ls_leaf_of(h)->epoch == l->u.tree.epoch; }
+
 ls_status ls_tree_set(ls_list *l, ls_row *h, unsigned col, ls_val v) {
   ls_node *leaf = ls_leaf_of(*h);
   if (leaf->epoch != l->u.tree.epoch) {

@@ -34,11 +34,17 @@ bool ls_finger_way(const ls_list *l, const ls_node *leaf, ls_path *path) {
 
 /* The first n columns of a row against those of the key. */
 static int compare_row(const ls_list *l, const ls_node *leaf, unsigned slot, const ls_probe *p) {
+  if (l->plain) {
+    for (unsigned c = 0; c < p->n; c++) {
+      int64_t v = ls_cell_int(ls_leaf_cells(l, leaf, c), ls_shape_width(l->shape, c), slot);
+      if (v != p->key[c].i)
+        return v < p->key[c].i ? -1 : 1;
+    }
+    return 0;
+  }
   for (unsigned c = 0; c < p->n; c++) {
     ls_val v = {.u = ls_cell_load(ls_leaf_cells(l, leaf, c), ls_shape_width(l->shape, c), slot)};
-    int order = ls_type_is_int(l->schema->cols[c].type)
-                    ? (v.i > p->key[c].i) - (v.i < p->key[c].i)
-                    : ls_val_compare(l->schema->cols[c].type, p->tx, v, p->key[c]);
+    int order = ls_val_compare(l->schema->cols[c].type, p->tx, v, p->key[c]);
     if (order != 0)
       return order;
   }

@@ -6,6 +6,7 @@
  *   insert  [key values, or the position][list][tag]
  *   erase   [all values][list][tag]
  *   set     [key values, or the position][the old value][list][tag]
+ *   set at  [the position in an array][the old value][list][tag]
  *   clear   [a frozen share of the list][list][tag]
  *
  * Playing is forgiving: a note whose write never came about (memory, budget) finds its row
@@ -15,17 +16,8 @@
 
 #include <string.h>
 
-typedef enum { NOTE_INSERT, NOTE_ERASE, NOTE_SET, NOTE_CLEAR } note_kind;
-
-struct ls_undo {
-  ls_mem *mem;
-  uint64_t *words;
-  size_t n, cap;
-  bool keeps_texts;
-};
-
 typedef struct {
-  note_kind kind;
+  ls_note_kind kind;
   unsigned col;
   ls_list *list;
   const uint64_t *words;
@@ -64,13 +56,13 @@ static ls_status reserve(ls_undo *u, size_t n) {
 }
 
 /* Where a note of n words goes, its end written; NULL: no memory. */
-static uint64_t *note_new(ls_list *l, note_kind kind, unsigned col, unsigned n) {
+static uint64_t *note_new(ls_list *l, ls_note_kind kind, unsigned col, unsigned n) {
   ls_undo *u = l->undo;
   if (reserve(u, n + 2) != LS_OK)
     return NULL;
   uint64_t *words = u->words + u->n;
   words[n] = (uint64_t)(uintptr_t)l;
-  words[n + 1] = (uint64_t)kind | (uint64_t)col << 8 | (uint64_t)n << 32;
+  words[n + 1] = LS_NOTE_TAG(kind, col, n);
   u->n += n + 2;
   return words;
 }
@@ -78,7 +70,7 @@ static uint64_t *note_new(ls_list *l, note_kind kind, unsigned col, unsigned n) 
 /* The note that ends at `end`. */
 static note note_before(const ls_undo *u, size_t end) {
   uint64_t tag = u->words[end - 1];
-  note v = {.kind = (note_kind)(tag & 0xff), .col = (unsigned)(tag >> 8 & 0xffff)};
+  note v = {.kind = (ls_note_kind)(tag & 0xff), .col = (unsigned)(tag >> 8 & 0xffff)};
   v.n = (unsigned)(tag >> 32);
   v.list = (ls_list *)(uintptr_t)u->words[end - 2];
   v.words = u->words + end - 2 - v.n;
@@ -92,7 +84,7 @@ static unsigned name_words(const ls_list *l) {
 ls_status ls_undo_note_insert(ls_list *l, const ls_val *row) {
   if (l->undo == NULL)
     return LS_OK;
-  uint64_t *words = note_new(l, NOTE_INSERT, 0, name_words(l));
+  uint64_t *words = note_new(l, LS_NOTE_INSERT, 0, name_words(l));
   if (words == NULL)
     return LS_NOMEM;
   words[0] = l->count;
@@ -104,7 +96,7 @@ ls_status ls_undo_note_insert(ls_list *l, const ls_val *row) {
 ls_status ls_undo_note_erase(ls_list *l, ls_row h) {
   if (l->undo == NULL)
     return LS_OK;
-  uint64_t *words = note_new(l, NOTE_ERASE, 0, l->schema->ncols);
+  uint64_t *words = note_new(l, LS_NOTE_ERASE, 0, l->schema->ncols);
   if (words == NULL)
     return LS_NOMEM;
   for (unsigned c = 0; c < l->schema->ncols; c++)
@@ -116,7 +108,7 @@ ls_status ls_undo_note_set(ls_list *l, ls_row h, unsigned col) {
   if (l->undo == NULL)
     return LS_OK;
   unsigned n = name_words(l);
-  uint64_t *words = note_new(l, NOTE_SET, col, n + 1);
+  uint64_t *words = note_new(l, LS_NOTE_SET, col, n + 1);
   if (words == NULL)
     return LS_NOMEM;
   words[0] = h;
@@ -134,7 +126,7 @@ ls_status ls_undo_note_clear(ls_list *l) {
   ls_list *share = ls_list_share(l);
   if (share == NULL)
     return LS_NOMEM;
-  note_new(l, NOTE_CLEAR, 0, 1)[0] = (uint64_t)(uintptr_t)share;
+  note_new(l, LS_NOTE_CLEAR, 0, 1)[0] = (uint64_t)(uintptr_t)share;
   return LS_OK;
 }
 
@@ -184,6 +176,11 @@ static void play_set(const note *v) {
   (void)ls_ops(l)->set(l, &h, v->col, (ls_val){.u = v->words[v->n - 1]});
 }
 
+static void play_set_at(const note *v) {
+  ls_row h = v->words[0];
+  (void)ls_ops(v->list)->set(v->list, &h, v->col, (ls_val){.u = v->words[1]});
+}
+
 /* The share keeps in `shared` what the list was when it was made: alone again, the list is as
  * shared as then. */
 static void play_clear(const note *v) {
@@ -198,16 +195,19 @@ void ls_undo_play(ls_undo *u) {
     note v = note_before(u, end);
     end -= v.n + 2;
     switch (v.kind) {
-    case NOTE_INSERT:
+    case LS_NOTE_INSERT:
       play_insert(u, &v);
       break;
-    case NOTE_ERASE:
+    case LS_NOTE_ERASE:
       play_erase(&v);
       break;
-    case NOTE_SET:
+    case LS_NOTE_SET:
       play_set(&v);
       break;
-    case NOTE_CLEAR:
+    case LS_NOTE_SET_AT:
+      play_set_at(&v);
+      break;
+    case LS_NOTE_CLEAR:
       play_clear(&v);
       u->words[end] = 0;
       break;
@@ -216,7 +216,7 @@ void ls_undo_play(ls_undo *u) {
 }
 
 void ls_undo_tidy(ls_undo *u, bool played) {
-  note_kind erased = played ? NOTE_INSERT : NOTE_ERASE;
+  ls_note_kind erased = played ? LS_NOTE_INSERT : LS_NOTE_ERASE;
   for (size_t end = u->n; end > 0;) {
     note v = note_before(u, end);
     end -= v.n + 2;
@@ -232,7 +232,7 @@ void ls_undo_forget(ls_undo *u) {
   for (size_t end = u->n; end > 0;) {
     note v = note_before(u, end);
     end -= v.n + 2;
-    if (v.kind == NOTE_CLEAR)
+    if (v.kind == LS_NOTE_CLEAR)
       ls_list_delete((ls_list *)(uintptr_t)v.words[0]);
   }
   u->n = 0;

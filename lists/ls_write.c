@@ -37,10 +37,20 @@ static bool is_plain(const ls_list *l) {
   return !l->reals && !(l->texty && (l->stored || l->schema->nkeys != 0));
 }
 
+/* Whether a stored list takes the values as they are: texts of its own dictionary, no reals. */
+static bool is_stored_so(const ls_list *l, const ls_val *v, unsigned from, unsigned to) {
+  if (!l->stored || l->reals)
+    return false;
+  for (unsigned c = from; c < to; c++)
+    if (l->schema->cols[c].type == LS_TEXT && v[c - from].u >= LS_TEXT_OVERLAY)
+      return false;
+  return true;
+}
+
 /* Values of columns from .. to-1; in itself where nothing is to be done, else buf. */
 static ls_status import_values(ls_list *l, ls_texts *tx, const ls_val **in, unsigned from,
                                unsigned to, ls_val *buf) {
-  if (is_plain(l))
+  if (is_plain(l) || is_stored_so(l, *in, from, to))
     return LS_OK;
   for (unsigned c = from; c < to; c++) {
     buf[c - from] = (*in)[c - from];
@@ -230,10 +240,20 @@ static ls_status set_values(ls_list *l, ls_row *h, unsigned from, const ls_val *
   return st;
 }
 
+/* Inside an event, into a leaf that is ours and wide enough. */
+static bool set_in_leaf(ls_list *l, ls_row *h, unsigned col, ls_val v) {
+  return ls_shape_layout(l->shape) == LS_TREE && l->undo != NULL && !l->frozen &&
+         l->policy->stress_seed == 0 && fits(l, col, v) && ls_tree_is_own(l, *h) &&
+         ls_undo_note_set(l, *h, col) == LS_OK && ls_ops(l)->set(l, h, col, v) == LS_OK;
+}
+
 ls_status ls_list_set(ls_list *l, ls_texts *tx, ls_row *h, unsigned col, ls_val v) {
   ls_type type = l->schema->cols[col].type;
   v = ls_normal(type, false, v);
   if ((type != LS_TEXT || !l->stored) && ls_list_set_fast(l, *h, col, v))
+    return LS_OK;
+  if ((type != LS_TEXT || v.u < LS_TEXT_OVERLAY) &&
+      (ls_set_noted_fast(l, *h, col, v) || set_in_leaf(l, h, col, v)))
     return LS_OK;
   if (l->frozen)
     return LS_FROZEN;

@@ -102,6 +102,8 @@ vm_status vm_call(vm_context *cx, unsigned fn, const ls_val *args, vm_result *ou
 /* Begins a new call's texts: call before interning arguments. */
 void vm_context_reset_texts(vm_context *cx);
 void vm_result_release(vm_result *r);
+/* Likewise of a result of that function in that context, where its next call finds the memory. */
+void vm_result_recycle(vm_context *cx, unsigned fn, vm_result *r);
 uint64_t vm_context_work(const vm_context *cx); /* of the last call, also when it faulted */
 const vm_fault *vm_context_fault(const vm_context *cx);
 

@@ -13,6 +13,7 @@
 
 #define CHUNK_BYTES (64u * 1024u - sizeof(vm_chunk))
 #define CHUNKS_KEPT 8u  /* between calls: half a megabyte where no frame is larger than a chunk */
+#define PARKED_SETS 64u /* beyond so many in the pools their lists keep no rows' memory */
 #define SETS_KEPT 1024u /* as many as the default depth */
 
 static size_t frame_bytes(const vm_fn *fn) { return sizeof(vm_frame) + sizeof(ls_val) * fn->nregs; }
@@ -135,11 +136,14 @@ static void lists_give(vm_context *cx, vm_frame *f) {
     unsigned at = f->code->locals[i];
     ls_list *l = set->list[at];
     /* One that was cleared may be as new and still hold what it was charged. */
-    if (l == NULL || (l->fresh && l->charged == 0))
+    if (l == NULL || (ls_list_is_idle(l) && l->charged == 0))
       continue;
-    if (!l->fresh)
+    if (!ls_list_is_idle(l))
       ls_list_take_hint(l, &f->profile->ended[at]);
-    ls_list_restart(l, NULL);
+    if (cx->nsets < PARKED_SETS)
+      ls_list_park(l);
+    else
+      ls_list_restart(l, NULL);
   }
   pool_put(cx, f->fn, set);
 }
@@ -155,6 +159,24 @@ void vm_frame_leave(vm_context *cx) {
   chunk->used = (size_t)((char *)f - chunk_data(chunk));
   if (chunk->used == 0 && chunk->prev)
     cx->chunk = chunk->prev;
+}
+
+void vm_result_recycle(vm_context *cx, unsigned fn, vm_result *r) {
+  const vm_code *code = vm_code_of(cx->link->module, fn);
+  ls_list *rows = r->kind == VM_RESULT_ROWS ? r->rows : NULL;
+  vm_lists *set = rows && !rows->frozen && !cx->running ? cx->pools[fn] : NULL;
+  for (unsigned i = 0; set && i < code->nlocals; i++) {
+    unsigned at = code->locals[i];
+    if (set->list[at] || &cx->link->module->lists[code->fn->lists[at]].schema != rows->schema)
+      continue;
+    rows->charged = 0;
+    rows->budget = &cx->budget;
+    ls_list_park(rows);
+    set->list[at] = rows;
+    r->rows = NULL;
+    return;
+  }
+  vm_result_release(r);
 }
 
 static void pool_free(vm_context *cx, unsigned fn) {

@@ -26,7 +26,7 @@ int vm_fault_of(ls_status s) {
 int vm_do_new(vm_frame *f, unsigned list) {
   ls_list *l = f->lists->list[list];
   ls_hint *ended = &f->profile->ended[list];
-  if (!l->fresh)
+  if (!ls_list_is_idle(l))
     ls_list_take_hint(l, ended);
   return vm_fault_of(ls_list_restart(l, ended));
 }

@@ -75,7 +75,7 @@ static vm_jit_list fact_of(const vm_frame *f, unsigned i, const vm_entry *y) {
   const ls_hint *ended = &f->profile->ended[i];
   vm_jit_list fact = {.trust = VM_JIT_GUARDED, .shape = l->shape, .rows = l->count};
   /* A local list that is yet to be filled will look as it did last time. */
-  if (!l->stored && l->fresh && (ended->count || ended->cap)) {
+  if (!l->stored && ls_list_is_idle(l) && (ended->count || ended->cap)) {
     fact.shape = ended->shape;
     fact.rows = ended->count;
   }

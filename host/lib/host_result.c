@@ -18,7 +18,9 @@ void host_result_expire(pure_result *r) {
   if (r->stale)
     return;
   r->stale = true;
-  vm_result_release(&r->value);
+  const pure_session *session = r->session;
+  unsigned fn = (unsigned)(r->fn - session->store->program->module->fns);
+  vm_result_recycle(session->cx, fn, &r->value);
 }
 
 void pure_result_release(pure_result *r) {
