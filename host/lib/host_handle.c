@@ -11,11 +11,10 @@
 
 enum { HOST_BURIED = 64 };
 
-#define OPEN UINT32_C(0x50720000)
 #define CLOSED UINT32_C(0x43720000)
 
 void host_handle_init(host_handle *h, host_kind kind, size_t bytes) {
-  atomic_init(&h->state, OPEN | (uint32_t)kind);
+  atomic_init(&h->state, HOST_OPEN | (uint32_t)kind);
   atomic_init(&h->refs, 1);
   h->next = NULL;
   h->bytes = bytes;
@@ -28,14 +27,9 @@ void *host_handle_new(pure_engine *engine, host_kind kind, size_t bytes) {
   return h;
 }
 
-bool host_is(const void *handle, host_kind kind) {
-  const host_handle *h = handle;
-  return h && atomic_load_explicit(&h->state, memory_order_acquire) == (OPEN | (uint32_t)kind);
-}
-
 bool host_close(void *handle, host_kind kind) {
   host_handle *h = handle;
-  uint32_t open = OPEN | (uint32_t)kind;
+  uint32_t open = HOST_OPEN | (uint32_t)kind;
   return h && atomic_compare_exchange_strong(&h->state, &open, CLOSED | (uint32_t)kind);
 }
 

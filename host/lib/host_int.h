@@ -184,7 +184,11 @@ void host_free(pure_engine *engine, void *block, size_t bytes);
 void *host_handle_new(pure_engine *engine, host_kind kind, size_t bytes);
 void host_handle_init(host_handle *h, host_kind kind, size_t bytes);
 /* Whether it is an open handle of that kind; NULL is none. */
-bool host_is(const void *handle, host_kind kind);
+#define HOST_OPEN UINT32_C(0x50720000) /* in `state`, with the kind */
+static inline bool host_is(const void *handle, host_kind kind) {
+  const host_handle *h = handle;
+  return h && atomic_load_explicit(&h->state, memory_order_acquire) == (HOST_OPEN | (uint32_t)kind);
+}
 /* Closes it: true for the one call that did, which must let go of the caller's reference. */
 bool host_close(void *handle, host_kind kind);
 void *host_hold(void *handle);

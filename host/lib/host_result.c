@@ -128,7 +128,11 @@ pure_value pure_result_get(const pure_result *r, uint32_t column) {
   if (!rows || !r->on_row || column >= r->fn->nresult)
     return (pure_value){.type = PURE_NOTHING};
   unsigned c = r->place[column];
-  return public_value(r, rows->schema->cols[c].type, ls_list_get(rows, r->row, c));
+  ls_type type = rows->schema->cols[c].type;
+  ls_val v = ls_list_get(rows, r->row, c);
+  if (type == LS_INT)
+    return (pure_value){.type = PURE_INT, .as.i = v.i};
+  return public_value(r, type, v);
 }
 
 /* Cells lie in row order. */
