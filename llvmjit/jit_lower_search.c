@@ -107,11 +107,51 @@ static LLVMValueRef lower_search(jit_lower *j, const ir_node *n, LLVMIntPredicat
   return low;
 }
 
+/* Where the key would be if keys had no gaps, or came as many of each; any place that is not the
+ * last or the first where it cannot be told.  lists/ guesses likewise (ls_cells_bound). */
+static LLVMValueRef guess(jit_lower *j, const ir_node *n, LLVMValueRef size) {
+  LLVMValueRef first = jit_arg(j, n, 1), last = jit_arg(j, n, 2), one = jit_i64(j, 1);
+  LLVMValueRef a = sorted_cell(j, n, first);
+  LLVMValueRef z = sorted_cell(j, n, LLVMBuildSub(j->b, last, one, ""));
+  LLVMValueRef span = LLVMBuildSub(j->b, z, a, ""),
+               off = LLVMBuildSub(j->b, jit_arg(j, n, 3), a, "");
+  LLVMValueRef small = jit_compare(j, LLVMIntULT, span, jit_i64(j, UINT64_C(1) << 31));
+  LLVMValueRef inside = jit_compare(j, LLVMIntULE, off, span);
+  LLVMValueRef told = LLVMBuildAnd(j->b, small, inside, "");
+  LLVMValueRef scaled = LLVMBuildMul(j->b, LLVMBuildSelect(j->b, told, off, one, ""), size, "");
+  LLVMValueRef parts = LLVMBuildSelect(j->b, told, LLVMBuildAdd(j->b, span, one, ""), size, "");
+  LLVMValueRef step = LLVMBuildUDiv(j->b, scaled, parts, "");
+  LLVMValueRef zero = jit_compare(j, LLVMIntEQ, step, jit_i64(j, 0));
+  return LLVMBuildAdd(j->b, first, LLVMBuildSelect(j->b, zero, one, step, ""), "");
+}
+
+#define GUESS_LEAST 64u /* cells: in fewer a search takes few steps */
+
+static LLVMValueRef lower_bound(jit_lower *j, const ir_node *n, LLVMIntPredicate before) {
+  LLVMBasicBlockRef many = jit_block(j, "guess"), few = jit_block(j, ""), done = jit_block(j, "");
+  LLVMValueRef size = LLVMBuildSub(j->b, jit_arg(j, n, 2), jit_arg(j, n, 1), "");
+  jit_branch_likely(j, jit_compare(j, LLVMIntULT, size, jit_i64(j, GUESS_LEAST)), few, many);
+  LLVMPositionBuilderAtEnd(j->b, many);
+  LLVMValueRef at = guess(j, n, size), key = jit_arg(j, n, 3);
+  LLVMValueRef past = LLVMBuildNot(j->b, jit_compare(j, before, sorted_cell(j, n, at), key), "");
+  LLVMValueRef prior = sorted_cell(j, n, LLVMBuildSub(j->b, at, jit_i64(j, 1), ""));
+  LLVMValueRef right = LLVMBuildAnd(j->b, past, jit_compare(j, before, prior, key), "");
+  LLVMBuildCondBr(j->b, right, done, few);
+  LLVMPositionBuilderAtEnd(j->b, few);
+  LLVMValueRef found = lower_search(j, n, before);
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(j->b);
+  LLVMBuildBr(j->b, done);
+  LLVMPositionBuilderAtEnd(j->b, done);
+  LLVMValueRef place = LLVMBuildPhi(j->b, j->t.i64, "");
+  LLVMAddIncoming(place, (LLVMValueRef[]){at, found}, (LLVMBasicBlockRef[]){many, from}, 2);
+  return place;
+}
+
 LLVMValueRef jit_lower_LOWER(jit_lower *j, const ir_node *n) {
-  return lower_search(j, n, LLVMIntSLT);
+  return lower_bound(j, n, LLVMIntSLT);
 }
 LLVMValueRef jit_lower_UPPER(jit_lower *j, const ir_node *n) {
-  return lower_search(j, n, LLVMIntSLE);
+  return lower_bound(j, n, LLVMIntSLE);
 }
 
 /* ---- looking a key up */

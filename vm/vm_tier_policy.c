@@ -258,13 +258,14 @@ void vm_tier_consider_fn(vm_context *cx) {
   vm_fn_profile *p = f->profile;
   vm_tier *t = cx->entries->tier;
   vm_entry *y = vm_entry_of(cx->entries, f->fn, f->code->fn->nloops);
+  uint64_t earliest = heat_first(t) < HEAT_FIRST ? heat_first(t) : HEAT_FIRST; /* LLVM may come */
   upgrade(cx, y, p->calls * CALLS_PER_HEAT + p->heat);
   if (atomic_load(&y->region))
     p->hot_calls = 0;
   else if (atomic_load(&y->state) == ENTRY_CLOSED)
     p->hot_calls = UINT64_MAX;
   else
-    p->hot_calls = p->calls + 1 + heat_first(t) / CALLS_PER_HEAT / 8;
+    p->hot_calls = p->calls + 1 + earliest / CALLS_PER_HEAT / 8;
 }
 
 /* ---- what code there is */
