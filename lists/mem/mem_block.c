@@ -116,13 +116,20 @@ static void *alloc_timed(mem_heap *h, size_t need, bool *zero) {
   return p;
 }
 
+/* A look into the inbox takes the line away from those who put something there: not for each of the
+ * many small blocks. */
+static bool must_poll(const mem_heap *h, size_t need) {
+  return need > MEM_SMALL_MAX ||
+         atomic_load_explicit(&h->allocs, memory_order_relaxed) % MEM_POLL_OPS == 0;
+}
+
 void *mem_heap_alloc(ls_mem *m, size_t bytes, bool *zero) {
   mem_heap *h = mem_heap_mine(m);
   if (h == NULL || bytes > SIZE_MAX / 4)
     return NULL;
-  if (mem_inbox_waiting(h))
-    mem_inbox_drain(h, h);
   size_t need = bytes + MEM_OWN_PAD;
+  if (must_poll(h, need) && mem_inbox_waiting(h))
+    mem_inbox_drain(h, h);
   uint64_t sample = m->o.sample;
   bool timed = sample != 0 && atomic_load_explicit(&h->allocs, memory_order_relaxed) % sample == 0;
   void *p = timed ? alloc_timed(h, need, zero) : alloc_any(h, need, zero);

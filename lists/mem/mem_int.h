@@ -63,6 +63,7 @@
 #define MEM_OUTBOXES 16u
 #define MEM_OUTBOX 7u
 #define MEM_INBOX 64u
+#define MEM_POLL_OPS 16u               /* allocations from runs between looks into the inbox */
 #define MEM_TICK_OPS 64u               /* allocations or frees between looks at the clock */
 #define MEM_PUBLISH (INT64_C(4) << 20) /* a heap keeps so many bytes to itself in the counts */
 /* Neighbours are readable, but AddressSanitizer says no to that: room of their own there. */
@@ -150,6 +151,7 @@ typedef struct {
   mem_heap *owner;
   mem_parcel parcel[MEM_OUTBOX];
 } mem_outbox;
+_Static_assert(sizeof(mem_outbox) == 64, "one line");
 
 typedef struct {
   _Alignas(64) _Atomic uint32_t tail;
@@ -193,6 +195,7 @@ struct mem_heap {
   mem_seat *seat[MEM_SEATED];
   bool walking; /* over chunks: none may leave the heap */
   uint8_t outbox_n[MEM_OUTBOXES];
+  uint32_t outbox_head[MEM_OUTBOXES]; /* of the owner's inbox, when last looked at */
   _Alignas(64) mem_outbox outbox[MEM_OUTBOXES];
   _Alignas(64) _Atomic uint32_t pending; /* some chunk has remote bits */
   mem_inbox inbox;

@@ -7,13 +7,16 @@
  */
 #include "lists/mem/mem_int.h"
 
-/* How many of the n blocks found room. */
-static unsigned inbox_push(mem_heap *to, const mem_parcel *parcel, unsigned n) {
+/* How many of the n blocks found room.  *seen: where the inbox began when last looked at, which is
+ * looked at again only when there seems to be too little room: the owner writes there. */
+static unsigned inbox_push(mem_heap *to, const mem_parcel *parcel, unsigned n, uint32_t *seen) {
   mem_inbox *in = &to->inbox;
   uint32_t size = (uint32_t)to->m->o.inbox;
   uint32_t tail = atomic_load_explicit(&in->tail, memory_order_relaxed), k;
   do {
-    uint32_t room = size - (tail - atomic_load_explicit(&in->head, memory_order_acquire));
+    if (tail - *seen + n > size)
+      *seen = atomic_load_explicit(&in->head, memory_order_acquire);
+    uint32_t room = size - (tail - *seen);
     k = room > size ? 0 : room < n ? room : n;
     if (k == 0)
       return 0;
@@ -52,7 +55,7 @@ static void outbox_send(mem_heap *h, unsigned i) {
     return;
   h->outbox_n[i] = 0;
   mem_count(h, LS_MEM_COUNT_flushes, 1);
-  for (unsigned k = inbox_push(o->owner, o->parcel, n); k < n; k++)
+  for (unsigned k = inbox_push(o->owner, o->parcel, n, &h->outbox_head[i]); k < n; k++)
     mark(h, o->parcel[k]);
 }
 
@@ -67,6 +70,7 @@ void mem_remote_free(mem_heap *h, mem_heap *owner, mem_parcel x) {
   if (o->owner != owner) {
     outbox_send(h, i);
     o->owner = owner;
+    h->outbox_head[i] = atomic_load_explicit(&owner->inbox.head, memory_order_acquire);
   }
   o->parcel[h->outbox_n[i]++] = x;
   if (h->outbox_n[i] >= h->m->o.outbox)

@@ -38,7 +38,7 @@ typedef struct {
 } bench;
 
 typedef struct {
-  bench *b;
+  _Alignas(128) bench *b; /* workers share no line, nor a pair of lines */
   unsigned number;
   uint64_t random;
   parcel *live;
@@ -248,7 +248,7 @@ static bool run_threads(bench *b, worker *w, double seconds, alloc_outcome *out)
 bool alloc_load_run(const alloc_load *load, const alloc_api *api, unsigned threads, double seconds,
                     bool settle, alloc_outcome *out) {
   bench b = {.load = load, .api = api, .threads = threads, .settle = settle};
-  worker *w = calloc(threads, sizeof *w);
+  worker *w = aligned_alloc(_Alignof(worker), threads * sizeof *w);
   b.size = calloc(SIZES, sizeof *b.size);
   b.mail = aligned_alloc(64, threads * sizeof *b.mail);
   bool ok = w != NULL && b.size != NULL && b.mail != NULL && threads <= ALLOC_MAX_THREADS;
