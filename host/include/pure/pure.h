@@ -578,8 +578,8 @@ PURE_API PURE_NODISCARD pure_status pure_fill_new(pure_store *store, const char 
 /* What was not finished is dropped. */
 PURE_API void pure_fill_release(pure_fill *fill);
 
-/* n values for the end of a column of that type; copied.  After an error the fill is of no more use:
- * other calls of it are PURE_MISUSE, and it still has to be released. */
+/* n values for the end of a column of that type; copied.  After an error the fill is of no more
+ * use: other calls of it are PURE_MISUSE, and it still has to be released. */
 PURE_API PURE_NODISCARD pure_status pure_fill_ints(pure_fill *fill, uint32_t column,
                                                    const int64_t *values, size_t n,
                                                    pure_error *error);
