@@ -154,7 +154,7 @@ void ls_list_take_blocks(ls_list *l, ls_list *from) {
 
 void ls_list_take_hint(const ls_list *l, ls_hint *out) {
   *out = (ls_hint){0};
-  if (l->fresh)
+  if (ls_list_is_idle(l))
     return;
   out->shape = l->shape;
   out->count = out->cap = l->count;

@@ -52,7 +52,7 @@ static ls_list *copy_list(vm_context *cx, const ls_list *l) {
   if (copy == NULL)
     return NULL;
   ls_list_take_hint(l, &hint);
-  bool fine = l->fresh || (ls_list_restart(copy, &hint) == LS_OK && copy_rows(l, copy));
+  bool fine = ls_list_is_idle(l) || (ls_list_restart(copy, &hint) == LS_OK && copy_rows(l, copy));
   if (fine && copy->shape == l->shape) {
     copy_order(l, copy);
     copy->stored = l->stored; /* its texts are the store's, not the call's */
