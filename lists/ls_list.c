@@ -255,7 +255,7 @@ static bool keeps_blocks(const ls_list *l) {
   case LS_FLAT:
     return l->u.flat.cap <= PARKED_ROWS;
   case LS_DENSE:
-    return l->u.dense.cap <= PARKED_ROWS;
+    return l->u.dense.cap <= PARKED_ROWS && l->u.dense.present != NULL;
   case LS_HASH:
     return l->u.hash.cap <= PARKED_ROWS && l->u.hash.table != NULL;
   case LS_TREE:

@@ -231,6 +231,7 @@ START_TEST(this_machine) {
   for (int i = 0; i < 1000000; i++)
     sum += (uint64_t)i;
   pure_counters_stop(c);
+  ck_assert_uint_eq(sum, UINT64_C(499999500000));
   for (int i = 0; i < HOST_HARDWARE; i++) {
     pure_count n = count_of(c, (pure_counter)i);
     ck_assert(n.counted == (n.reason[0] == 0));
