@@ -147,6 +147,34 @@ static const char range_the_wrong_way[] = "list s (k: int, v: int, z: bool) key 
                                           "  return out\n"
                                           "}\n";
 
+/* PURE_JIT_CHECK called again with the memory that the region had left. */
+static const char memory_of_a_call[] = "list s (k: int, v: int, z: bool) key k\n"
+                                       "list e (a: int, b: int, w: real) key (a, b)\n"
+                                       "list p (x: int, y: int, z: bool)\n"
+                                       "list t (a: int, b: int, c: int, r: real) key (a, b, c)\n"
+                                       "\n"
+                                       "fn ask(n: int): int {\n"
+                                       "  var out = 0\n"
+                                       "  for r0 in p {\n"
+                                       "    for r1 in t[13] {\n"
+                                       "      let u2 = 0\n"
+                                       "    }\n"
+                                       "    let u3 = 0\n"
+                                       "  }\n"
+                                       "  return out\n"
+                                       "}\n"
+                                       "\n"
+                                       "query question(n: int): int {\n"
+                                       "  local d (k: int, v: int, r: real) key k\n"
+                                       "  local h (a: int, b: int, n: int) key (a, b)\n"
+                                       "  local f (x: int, r: real)\n"
+                                       "  var out = 0\n"
+                                       "  var v4 = ask(9)\n"
+                                       "  put h (20, 17, count(h[9..34]))\n"
+                                       "  out = (count(s[..3]) - 1)\n"
+                                       "  return out\n"
+                                       "}\n";
+
 /* A real sum was made in a vector's lanes, and so added up in another order. */
 static const char order_of_a_sum[] = "list p (x: int, r: real)\n"
                                      "query question(n: int): real {\n"
@@ -168,6 +196,7 @@ static const struct {
     {"order of a copy", order_of_a_copy, {.level = 3, .check = true}, 340},
     {"read by a call", read_by_a_call, {.level = 3, .check = true}, 87572},
     {"range the wrong way", range_the_wrong_way, {.level = 3, .check = true}, 42772},
+    {"memory of a call", memory_of_a_call, {.level = 3, .check = true}, 38508},
     {"order of a sum", order_of_a_sum, {.level = 2}, 1},
     {"order of a sum, left at random", order_of_a_sum, {.level = 3, .deopt = 3}, 1},
 };
