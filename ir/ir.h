@@ -160,9 +160,11 @@ typedef struct {
   uint32_t *preds;  /* in the order of phi arguments; one entry an edge */
   uint32_t succ[2]; /* of the terminator; branch: 0 if true */
   uint32_t landing; /* exit, or IR_NO_EXIT */
-  uint32_t pc;      /* bytecode where it begins, or IR_NO_PC */
-  bool cold;        /* a slow path */
-  bool gone;        /* was taken out */
+  uint32_t poll;  /* of a loop's header that does not poll: the exit of a poll there; IR_NO_EXIT */
+  uint32_t every; /* in how many rounds one is wanted */
+  uint32_t pc;    /* bytecode where it begins, or IR_NO_PC */
+  bool cold;      /* a slow path */
+  bool gone;      /* was taken out */
 } ir_block;
 
 typedef struct {
@@ -220,6 +222,7 @@ typedef struct {
   uint64_t l2_bytes;          /* prefetch: slices of arrays larger than this are worth it, cells and
                                  bits of lists larger than 32 times this; 0: all are */
   uint32_t distance;          /* prefetch: loop rounds ahead; 0: the default */
+  uint32_t strip;             /* work between polls of loops checked as a whole; 0: the default */
 } ir_facts;
 
 typedef struct {
@@ -244,7 +247,7 @@ typedef struct {
   ir_step *steps;
   ir_list *lists;
   uint64_t l2_bytes;
-  uint32_t distance;
+  uint32_t distance, strip;
   ir_arena *arena;
 } ir_region;
 

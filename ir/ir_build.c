@@ -287,6 +287,7 @@ ir_status ir_build(const vm_module *m, unsigned fn, uint32_t pc, const ir_facts 
     b.r->nregs = m->fns[fn].nregs;
     b.r->l2_bytes = facts ? facts->l2_bytes : 0;
     b.r->distance = facts ? facts->distance : 0;
+    b.r->strip = facts ? facts->strip : 0;
     b.vars = (ir_vars){.r = b.r, .nregs = b.r->nregs, .type_at = type_at, .user = &b};
     if (make_blocks(&b) && copy_lists(&b)) {
       find_writes(&b);

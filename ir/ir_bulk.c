@@ -1,7 +1,8 @@
 /* ir/ir_bulk.c - checks for a whole loop at once, before it.
  *
  * Of an innermost loop that is counted, the most rounds it can take is known before it.  Then
- *   - one poll of the work that all rounds together can cost replaces the poll in each;
+ *   - one poll of the work that all rounds together can cost replaces the poll in each; ir_strip.c
+ *     sees to it that a cancel is noticed nevertheless;
  *   - sums that the loop makes of bounded values cannot overflow if the largest and the smallest
  *     possible sum do not, which is tested once;
  *   - what is computed from the counting value and from what does not change cannot overflow in
@@ -12,6 +13,7 @@
 
 #define MAX_ROUNDS (INT64_C(1) << 40)
 #define MAX_CHAIN 64
+#define STRIP_WORK (INT64_C(1) << 22) /* between two polls: a few milliseconds */
 
 typedef struct {
   ir_region *r;
@@ -117,6 +119,10 @@ static void poll_once(bulk *b, ir_id poll) {
   ir_id cost = make2(b, IR_OP_MULN, rounds_of(b), ir_int(b->r, most));
   ir_id sum = make2(b, IR_OP_ADD, make2(b, IR_OP_ADD, from, cost), ir_int(b->r, more));
   make(b, IR_OP_POLL, 1, &sum);
+  ir_block *header = &b->r->blocks[p->block];
+  header->poll = ir_at(b->r, poll)->exit;
+  int64_t strip = b->r->strip ? b->r->strip : STRIP_WORK;
+  header->every = (uint32_t)(most < strip ? strip / (most ? most : 1) : 1);
   ir_node_remove(b->r, poll);
 }
 

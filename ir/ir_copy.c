@@ -24,7 +24,7 @@ static void copy_nodes(copier *c) {
     c->block[b] = copy;
     r->blocks[copy].cold = r->blocks[b].cold;
     r->blocks[copy].pc = r->blocks[b].pc;
-    r->blocks[copy].landing = r->blocks[b].landing;
+    r->blocks[copy].every = r->blocks[b].every;
     for (ir_id id = r->blocks[b].first; id && !r->failed; id = ir_at(r, id)->next) {
       c->node[id] = ir_node_copy(r, id);
       ir_node_append(r, copy, c->node[id]);
@@ -76,6 +76,7 @@ static void map_uses(copier *c) {
       continue;
     uint32_t copy = c->block[b], landing = copy_exit(c, r->blocks[b].landing);
     r->blocks[copy].landing = landing;
+    r->blocks[copy].poll = copy_exit(c, r->blocks[b].poll);
     for (ir_id id = r->blocks[copy].first; id; id = ir_at(r, id)->next) {
       ir_node *n = ir_at(r, id);
       for (unsigned k = 0; k < n->nargs; k++)

@@ -85,6 +85,8 @@ bool ir_find_count(const ir_region *r, const ir_cfg *c, uint32_t loop, ir_count 
     if (!read_test(r, c, loop, b, out, &tested))
       continue;
     out->phi = counted_phi(r, header, tested);
+    out->tested = tested;
+    out->test = b;
     if (out->phi && counts_up(r, c, loop, tested, out))
       return true;
   }

@@ -9,6 +9,8 @@
 typedef struct {
   ir_id from, to; /* both known before the loop */
   ir_id phi;      /* the value that counts, at the header */
+  ir_id tested;   /* what is compared with `to`: the phi, or what was found from it on */
+  uint32_t test;  /* the block that ends with the test */
   bool is_signed; /* how they are compared */
   bool or_equal;  /* goes on at `to` as well */
   bool by_one;    /* the phi itself is tested and grows by 1: it never is above `to`, unless it

@@ -33,6 +33,7 @@ static void mark_all(marks *m) {
   const ir_region *r = m->r;
   for (uint32_t b = 0; b < r->nblocks; b++) {
     mark_exit(m, r->blocks[b].landing);
+    mark_exit(m, r->blocks[b].poll);
     for (ir_id id = r->blocks[b].first; id; id = ir_at(r, id)->next)
       if (ir_has_effect(ir_at(r, id), IR_STORE | IR_EXITS | IR_CALLS | IR_ENDS))
         mark(m, id);

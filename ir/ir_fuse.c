@@ -229,7 +229,7 @@ static bool join_line(ir_region *r, uint32_t block) {
   b->cold &= next->cold;
   next->first = next->last = 0;
   next->npreds = 0;
-  next->landing = IR_NO_EXIT;
+  next->landing = next->poll = IR_NO_EXIT;
   next->succ[0] = next->succ[1] = IR_NO_BLOCK;
   next->gone = true;
   return true;

@@ -12,8 +12,8 @@
  *   ir_build*.c     bytecode to SSA; ir_var.c: variables to values on the way
  *   ir_cfg.c        order, dominators, loops            ir_use.c    who uses what
  *   ir_alias.c      may two nodes meet in memory        ir_range.c  bounds of ints
- *   ir_fold.c ir_gvn.c ir_mem.c ir_guard.c ir_loop.c ir_bulk.c ir_fuse.c ir_work.c ir_dce.c
- *   ir_prefetch.c ir_exit.c   rewrites, each one ir_opt_ function
+ *   ir_fold.c ir_gvn.c ir_mem.c ir_guard.c ir_loop.c ir_bulk.c ir_strip.c ir_fuse.c
+ *   ir_dce.c ir_prefetch.c ir_exit.c   rewrites, each one ir_opt_ function
  *   ir_pipeline.c   the passes in order
  *
  * Memory.  Everything of a region, what passes note for themselves included, comes from its

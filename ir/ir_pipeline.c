@@ -16,10 +16,10 @@ static const pass passes[] = {
 };
 
 /* What runs, in order; a pass may come several times. */
-static const char *const order[] = {"fold",   "gvn",      "mem",  "guard", "fuse",    "loop",
-                                    "fold",   "gvn",      "mem",  "guard", "uncheck", "fuse",
-                                    "loop",   "bulk",     "fold", "gvn",   "uncheck", "fuse",
-                                    "reload", "prefetch", "exit", "dce"};
+static const char *const order[] = {"fold",   "gvn",      "mem",   "guard", "fuse",    "loop",
+                                    "fold",   "gvn",      "mem",   "guard", "uncheck", "fuse",
+                                    "loop",   "bulk",     "fold",  "gvn",   "uncheck", "fuse",
+                                    "reload", "prefetch", "strip", "exit",  "dce"};
 
 static const pass *find_pass(const char *name) {
   for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++)

@@ -277,8 +277,10 @@ ir_id ir_bool(ir_region *r, bool value) { return const_node(r, IR_OP_BOOL, value
 uint32_t ir_block_new(ir_region *r) {
   if (!reserve(r, &r->blocks, &r->arena->blocks_cap, r->nblocks, sizeof *r->blocks))
     return 0;
-  r->blocks[r->nblocks] =
-      (ir_block){.succ = {IR_NO_BLOCK, IR_NO_BLOCK}, .landing = IR_NO_EXIT, .pc = IR_NO_PC};
+  r->blocks[r->nblocks] = (ir_block){.succ = {IR_NO_BLOCK, IR_NO_BLOCK},
+                                     .landing = IR_NO_EXIT,
+                                     .poll = IR_NO_EXIT,
+                                     .pc = IR_NO_PC};
   return r->nblocks++;
 }
 
@@ -404,7 +406,7 @@ void ir_blocks_sweep(ir_region *r) {
     }
     b->first = b->last = 0;
     b->npreds = 0;
-    b->landing = IR_NO_EXIT;
+    b->landing = b->poll = IR_NO_EXIT;
     b->gone = true;
   }
 }

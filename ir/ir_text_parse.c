@@ -373,6 +373,10 @@ static bool parse_node(parser *p) {
 
 /* ---- blocks, exits, header */
 
+static bool take_poll(parser *p, ir_block *b) {
+  return take_exit(p, &b->poll) && need(p, "every") && take_below(p, MAX_NUMBER, &b->every);
+}
+
 static bool parse_block(parser *p) {
   uint32_t block;
   char *text = (char *)(uintptr_t)take(p);
@@ -392,6 +396,8 @@ static bool parse_block(parser *p) {
   ir_block *b = &p->r->blocks[block];
   b->cold = take_if(p, "cold");
   if (take_if(p, "landing") && !take_exit(p, &b->landing))
+    return false;
+  if (take_if(p, "poll") && !take_poll(p, b))
     return false;
   if (take_if(p, "pc") && !take_below(p, VM_MAX_CODE, &b->pc))
     return false;
@@ -522,7 +528,9 @@ static bool parse_region(parser *p) {
       return false;
     r->l2_bytes = (uint64_t)n;
   }
-  return !take_if(p, "distance") || take_below(p, 1u << 16, &r->distance);
+  if (take_if(p, "distance") && !take_below(p, 1u << 16, &r->distance))
+    return false;
+  return !take_if(p, "strip") || take_below(p, MAX_NUMBER, &r->strip);
 }
 
 static bool parse_line(parser *p) {
@@ -577,7 +585,7 @@ static bool resolve_node(parser *p, ir_node *n, uint32_t block) {
 static bool resolve_all(parser *p) {
   ir_region *r = p->r;
   for (uint32_t b = 0; b < r->nblocks; b++) {
-    if (!is_described(p, r->blocks[b].landing))
+    if (!is_described(p, r->blocks[b].landing) || !is_described(p, r->blocks[b].poll))
       return false;
     for (ir_id id = r->blocks[b].first; id; id = ir_at(r, id)->next)
       if (!resolve_node(p, ir_at(r, id), b))

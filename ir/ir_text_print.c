@@ -49,6 +49,7 @@ static void number(printer *p) {
     if (r->blocks[b].gone)
       continue;
     meet_exit(p, r->blocks[b].landing);
+    meet_exit(p, r->blocks[b].poll);
     for (ir_id id = r->blocks[b].first; id; id = ir_at(r, id)->next) {
       const ir_node *n = ir_at(r, id);
       if (n->type != IR_NONE && !ir_is_const(n))
@@ -148,6 +149,8 @@ static void say_block(printer *p, uint32_t block) {
     say(p, " cold");
   if (b->landing != IR_NO_EXIT)
     say(p, " landing %" PRIu32, p->exit[b->landing] - 1);
+  if (b->poll != IR_NO_EXIT)
+    say(p, " poll %" PRIu32 " every %" PRIu32, p->exit[b->poll] - 1, b->every);
   if (b->pc != IR_NO_PC)
     say(p, " pc %" PRIu32, b->pc);
   say(p, "\n");
@@ -195,6 +198,8 @@ static void say_region(printer *p) {
     say(p, " l2 %" PRIu64, r->l2_bytes);
   if (r->distance)
     say(p, " distance %" PRIu32, r->distance);
+  if (r->strip)
+    say(p, " strip %" PRIu32, r->strip);
   say(p, "\n");
   for (uint32_t l = 0; l < r->nlists; l++)
     say_list(p, l);

@@ -204,11 +204,25 @@ static bool check_uses(verifier *v, uint32_t block) {
     if (n->exit != IR_NO_EXIT && !check_exit_at(v, n->exit, block, v->place[id]))
       return false;
   }
-  if (b->landing == IR_NO_EXIT)
+  return true;
+}
+
+/* Exits that a block has without a node: of the whole loop that it leads to, of the poll that its
+ * loop is without. */
+static bool check_own_exits(verifier *v, uint32_t block) {
+  const ir_region *r = v->r;
+  const ir_block *b = &r->blocks[block];
+  if (b->landing != IR_NO_EXIT) {
+    if (b->landing >= r->nexits || r->exits[b->landing].raised)
+      return bad(v, "b%u: its landing is no exit", block);
+    if (!check_exit_at(v, b->landing, block, 0))
+      return false;
+  }
+  if (b->poll == IR_NO_EXIT)
     return true;
-  if (b->landing >= r->nexits || r->exits[b->landing].raised)
-    return bad(v, "b%u: its landing is no exit", block);
-  return check_exit_at(v, b->landing, block, 0);
+  if (b->poll >= r->nexits || r->exits[b->poll].raised || b->every == 0)
+    return bad(v, "b%u: its poll is none", block);
+  return check_exit_at(v, b->poll, block, v->place[b->last]);
 }
 
 static bool check_all(verifier *v) {
@@ -232,7 +246,7 @@ static bool check_all(verifier *v) {
       continue;
     if (v->cfg.place[b] == IR_NO_BLOCK)
       return bad(v, "b%u cannot be reached", b);
-    if (!check_uses(v, b))
+    if (!check_uses(v, b) || !check_own_exits(v, b))
       return false;
   }
   return true;

@@ -4,6 +4,8 @@
 
 #include "llvmjit/jit_int.h"
 
+#define STRESSED_STRIP 50 /* work: so that every loop has several strips */
+
 static void engine_close(vm_jit_engine *e) {
   jit_perf_delete(e->perf);
   if (!atomic_load(&e->given_up)) {
@@ -62,8 +64,11 @@ static vm_jit_status build(vm_jit_engine *e, const vm_jit_request *q, ir_region 
   for (unsigned i = 0; i < n && q->lists; i++)
     lists[i] = (ir_list_facts){trust_of(q->lists[i].trust), q->lists[i].direct, q->lists[i].shape,
                                q->lists[i].rows};
-  ir_facts facts = {
-      .lists = lists, .careful = q->careful, .l2_bytes = q->cache_bytes, .distance = q->distance};
+  ir_facts facts = {.lists = lists,
+                    .careful = q->careful,
+                    .l2_bytes = q->cache_bytes,
+                    .distance = q->distance,
+                    .strip = q->stress ? STRESSED_STRIP : 0};
   ir_refusal refusal = IR_REFUSED_NONE;
   ir_status status = ir_build(q->module, q->fn, q->pc, &facts, e->mem, out, &refusal);
   free(lists);

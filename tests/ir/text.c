@@ -62,7 +62,7 @@ END_TEST
 /* Blanks, comments, numbers and the order of blocks are the writer's; printing makes them one. */
 START_TEST(printed) {
   static const char given[] = "; nothing yet\n"
-                              "region  sample fn 2 pc 7 regs 9 l2 4096 distance 3 ; here\n"
+                              "region  sample fn 2 pc 7 regs 9 l2 4096 distance 3 strip 50 ; here\n"
                               "list 0 a keys 0 cols int,real,bool,text,date checked 0x0\n\n"
                               "b0: landing 5 pc 7\n"
                               "  v10 = work\n"
@@ -79,7 +79,7 @@ START_TEST(printed) {
                               "exit 6: pc 8 raised\n"
                               "exit 7: pc 8 leave work v10 r0=false r3=v20\n"
                               "exit 5: pc 7 bulk work 0+12\n";
-  static const char wanted[] = "region sample fn 2 pc 7 regs 9 l2 4096 distance 3\n"
+  static const char wanted[] = "region sample fn 2 pc 7 regs 9 l2 4096 distance 3 strip 50\n"
                                "list 0 a keys 0 cols int,real,bool,text,date checked 0x0\n"
                                "b0: landing 0 pc 7\n"
                                "  v1 = work\n"
