@@ -22,7 +22,8 @@
  *               code compiled for a shape needs one compare to trust all of it.
  *   budget      logical bytes that a call may still use.  Charged by row count and
  *               column count alone, so that "memory exhausted" falls on the same
- *               row in every layout, on every tier and every machine.
+ *               row in every layout, on every tier and every machine.  With it comes
+ *               the question whether the call is to go on.
  *
  * Invariants
  *   shape.layout == FLAT  <=>  nkeys == 0, or the list is keyed and fresh (count == 0)
@@ -65,7 +66,8 @@ typedef enum {
   LS_NOMEM,      /* the allocator said no */
   LS_LIMIT,      /* budget used up, or more than LS_MAX_ROWS rows */
   LS_UNSUITABLE, /* that layout cannot hold this list */
-  LS_FROZEN      /* write to a list of a snapshot */
+  LS_FROZEN,     /* write to a list of a snapshot */
+  LS_STOPPED     /* the budget's stop said so; the list has the rows it had */
 } ls_status;
 
 #define LS_MAX_COLS 255
@@ -149,8 +151,12 @@ typedef uint64_t ls_row;
 #define LS_NO_ROW UINT64_MAX
 #define LS_LEAF_ROWS 64u /* tree: rows a leaf; a leaf's address has 6 zero bits */
 
+/* stop (or NULL) is asked now and then by what takes long for one operation (sorts, changes of
+ * layout); where it says true, the operation ends with LS_STOPPED. */
 typedef struct {
   int64_t left; /* logical bytes still to be had; may be INT64_MAX */
+  bool (*stop)(void *user);
+  void *user;
 } ls_budget;
 
 /* Named thresholds of the layout policy.  Defaults: ls_policy_default. */
@@ -490,7 +496,8 @@ static inline bool ls_array_seek_fast(const ls_list *l, int64_t key, ls_cursor *
   return true;
 }
 
-/* Positional lists: stable sort.  keys[i]: column << 1 | descending. */
+/* Positional lists: stable sort.  keys[i]: column << 1 | descending.  Other lists may hold the
+ * cells there were; these are new. */
 ls_status ls_list_sort(ls_list *l, ls_texts *tx, const uint16_t *keys, unsigned nkeys);
 
 /* Changes the layout by hand (tests, experiments, stress).  LS_UNSUITABLE leaves it. */

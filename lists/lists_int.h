@@ -51,6 +51,16 @@ uint32_t ls_texts_canonical(const ls_texts *t, uint32_t id);
 /* The same, but gives the text an id of the overlay where it has none. */
 ls_status ls_texts_adopt(ls_texts *t, uint32_t id, uint32_t *own);
 
+/* Rows gone through between two looks at whether to stop: a millisecond or so. */
+#define LS_STRIDE 32768u
+static inline bool ls_is_stopped(const ls_budget *b) {
+  return b != NULL && b->stop != NULL && b->stop(b->user);
+}
+/* Where a loop over n rows that has come to `at` looks next. */
+static inline uint64_t ls_stride_end(uint64_t at, uint64_t n) {
+  return n - at > LS_STRIDE ? at + LS_STRIDE : n;
+}
+
 static inline bool ls_type_is_int(ls_type t) { return t == LS_INT || t == LS_BOOL || t == LS_DATE; }
 
 /* Narrowest width (log2 bytes) that holds v of that type. */
@@ -113,7 +123,7 @@ void ls_list_update_room(ls_list *l);
 uint64_t ls_list_logical_bytes(const ls_list *l, uint64_t count);
 /* Starts the charge anew, as if its present rows had cost nothing; updates room. */
 void ls_list_start_charge(ls_list *l, ls_budget *budget);
-/* An empty list of l's schema and settings, to build in; not charged, not noted. */
+/* An empty list of l's schema and settings, to build in; not charged, not noted, not stopped. */
 ls_list *ls_list_twin(const ls_list *l);
 /* l's contents become those of from, which is left empty (as new). Version grows; charge,
  * undo, texts, budget stay l's own. */
@@ -132,7 +142,7 @@ void ls_relayout_stress(ls_list *l);
 const ls_val *ls_key_import(const ls_list *l, const ls_texts *tx, const ls_val *key, unsigned n,
                             ls_val *buf);
 /* A permutation that sorts rows [lo, hi) of l: order[i] (hi - lo of them) = row.  Stable.
- * keys[i] = column << 1 | descending.  Not for trees. */
+ * keys[i] = column << 1 | descending.  Not for trees.  LS_NOMEM, LS_STOPPED. */
 ls_status ls_sort_order(const ls_list *l, const ls_texts *tx, const uint16_t *keys, unsigned nkeys,
                         uint64_t lo, uint64_t hi, uint32_t *order);
 
@@ -154,7 +164,7 @@ void ls_hash_key_range(const ls_list *l, int64_t *lo, int64_t *hi);
 ls_status ls_hash_sort(ls_list *l, const ls_texts *tx);
 
 /* Tree from columns already sorted and unique, widths as in shape; copies the cells.  l: an
- * empty list that holds no blocks.  LS_NOMEM leaves it so. */
+ * empty list that holds no blocks.  LS_NOMEM and LS_STOPPED leave it so. */
 ls_status ls_tree_adopt(ls_list *l, uint64_t shape, const void *const *cols, uint64_t count);
 /* Whether the row's leaf may be written as it is. */
 bool ls_tree_is_own(const ls_list *l, ls_row h);

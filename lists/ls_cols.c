@@ -140,11 +140,11 @@ void ls_cols_move(ls_list *l, uint64_t to, uint64_t from) {
 }
 
 #define GATHER(type)                                                                               \
-  for (uint64_t i = 0; i < n; i++)                                                                 \
-  ((type *)scratch)[i] = ((const type *)cells)[order[i]]
+  for (uint64_t i = lo; i < hi; i++)                                                               \
+  ((type *)to)[i] = ((const type *)cells)[order[i]]
 
-static void gather(void *scratch, const void *cells, unsigned w, const uint32_t *order,
-                   uint64_t n) {
+static void gather_rows(void *to, const void *cells, unsigned w, const uint32_t *order, uint64_t lo,
+                        uint64_t hi) {
   if (w == 0)
     GATHER(uint8_t);
   else if (w == 1)
@@ -155,24 +155,34 @@ static void gather(void *scratch, const void *cells, unsigned w, const uint32_t 
     GATHER(uint64_t);
 }
 
-/* Through one scratch column: nothing can fail once that is there. */
-ls_status ls_cols_permute(ls_list *l, uint64_t lo, uint64_t hi, const uint32_t *order) {
-  unsigned widest = 0;
-  for (unsigned c = 0; c < l->schema->ncols; c++) {
-    unsigned w = ls_shape_width(l->shape, c);
-    if (w > widest)
-      widest = w;
+static ls_status gather(const ls_list *l, unsigned c, const uint32_t *order, void *to) {
+  unsigned w = ls_shape_width(l->shape, c);
+  for (uint64_t lo = 0, hi; lo < l->count; lo = hi) {
+    if (lo != 0 && ls_is_stopped(l->budget))
+      return LS_STOPPED;
+    hi = ls_stride_end(lo, l->count);
+    gather_rows(to, l->col[c], w, order, lo, hi);
   }
-  uint64_t n = hi - lo;
-  size_t bytes = (size_t)n << widest;
-  void *scratch = ls_mem_alloc(l->mem, bytes);
-  if (scratch == NULL)
-    return LS_NOMEM;
-  for (unsigned c = 0; c < l->schema->ncols; c++) {
-    unsigned w = ls_shape_width(l->shape, c);
-    gather(scratch, l->col[c], w, order, n);
-    memcpy((char *)l->col[c] + ((size_t)lo << w), scratch, (size_t)n << w);
-  }
-  ls_mem_free(l->mem, scratch, bytes);
   return LS_OK;
+}
+
+ls_status ls_cols_gather(const ls_list *l, const uint32_t *order, uint64_t cap, void **to) {
+  ls_status st = LS_OK;
+  unsigned n = 0;
+  while (n < l->schema->ncols && st == LS_OK) {
+    to[n] = ls_block_new(l->mem, cells_bytes(l, n, cap), false);
+    st = to[n] != NULL ? gather(l, n, order, to[n]) : LS_NOMEM;
+    n++;
+  }
+  for (unsigned c = 0; c < n && st != LS_OK; c++)
+    ls_block_drop(to[c]);
+  return st;
+}
+
+void ls_cols_swap(ls_list *l, void **cols) {
+  for (unsigned c = 0; c < l->schema->ncols; c++) {
+    void *was = l->col[c];
+    l->col[c] = cols[c];
+    cols[c] = was;
+  }
 }

@@ -25,8 +25,10 @@ static inline void ls_cols_store(ls_list *l, unsigned first, uint64_t at, const 
   for (unsigned c = first; c < n; c++)
     ls_cell_store(l->col[c], ls_shape_width(l->shape, c), at, row[c].u);
 }
-/* Rows [lo, hi) of every column become rows order[0 .. hi-lo). */
-ls_status ls_cols_permute(ls_list *l, uint64_t lo, uint64_t hi, const uint32_t *order);
+/* New columns of cap cells, made of rows order[0 .. count).  LS_NOMEM, LS_STOPPED: none. */
+ls_status ls_cols_gather(const ls_list *l, const uint32_t *order, uint64_t cap, void **to);
+/* The list's columns become those of `cols`, which get what there was. */
+void ls_cols_swap(ls_list *l, void **cols);
 
 /* The writer's reason why a check failed; false, so that it can be returned. */
 bool ls_check_says(char *why, size_t n, const char *text);

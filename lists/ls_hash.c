@@ -59,9 +59,29 @@ static void table_add(uint32_t *table, uint64_t mask, uint64_t hash, uint64_t ro
   table[i] = (uint32_t)(row + 1);
 }
 
-static void table_fill(const ls_list *l, uint32_t *table, uint64_t mask) {
-  for (uint64_t row = 0; row < l->count; row++)
-    table_add(table, mask, hash_row(l, row), row);
+static bool table_fill(const ls_list *l, uint32_t *table, uint64_t mask) {
+  for (uint64_t row = 0, end; row < l->count;) {
+    if (row != 0 && ls_is_stopped(l->budget))
+      return false;
+    for (end = ls_stride_end(row, l->count); row < end; row++)
+      table_add(table, mask, hash_row(l, row), row);
+  }
+  return true;
+}
+
+/* Another table of so many slots for the rows where they are now. */
+static ls_status table_renew(ls_list *l, uint64_t slots) {
+  uint32_t *table = ls_block_new(l->mem, slots * sizeof *table, true);
+  if (table == NULL)
+    return LS_NOMEM;
+  if (!table_fill(l, table, slots - 1)) {
+    ls_block_drop(table);
+    return LS_STOPPED;
+  }
+  ls_block_drop(l->u.hash.table);
+  l->u.hash.table = table;
+  l->u.hash.mask = slots - 1;
+  return LS_OK;
 }
 
 /* A table for so many rows. */
@@ -71,14 +91,7 @@ static ls_status table_reserve(ls_list *l, uint64_t rows) {
     return LS_OK;
   while (slots < rows * 2)
     slots *= 2;
-  uint32_t *table = ls_block_new(l->mem, slots * sizeof *table, true);
-  if (table == NULL)
-    return LS_NOMEM;
-  table_fill(l, table, slots - 1);
-  ls_block_drop(l->u.hash.table);
-  l->u.hash.table = table;
-  l->u.hash.mask = slots - 1;
-  return LS_OK;
+  return table_renew(l, slots);
 }
 
 void ls_hash_key_range(const ls_list *l, int64_t *lo, int64_t *hi) {
@@ -184,7 +197,7 @@ static void load_key(const ls_list *l, uint64_t row, ls_val *key) {
 }
 
 /* tail: the rows from `sorted` on, in order, in the upper part of order[0 .. count). */
-static void merge_order(const ls_list *l, const ls_texts *tx, uint32_t *order) {
+static bool merge_order(const ls_list *l, const ls_texts *tx, uint32_t *order) {
   uint64_t n = l->count, a = 0, a_end = l->u.hash.sorted, b = a_end, to = 0;
   ls_val x[LS_MAX_KEYS], y[LS_MAX_KEYS];
   uint32_t *out = order + n;
@@ -193,6 +206,8 @@ static void merge_order(const ls_list *l, const ls_texts *tx, uint32_t *order) {
   if (b < n)
     load_key(l, order[b], y);
   while (a < a_end && b < n) {
+    if (to % LS_STRIDE == LS_STRIDE - 1 && ls_is_stopped(l->budget))
+      return false;
     if (ls_key_compare(l->schema, tx, x, y, l->schema->nkeys) < 0) {
       out[to++] = (uint32_t)a++;
       if (a < a_end)
@@ -207,16 +222,41 @@ static void merge_order(const ls_list *l, const ls_texts *tx, uint32_t *order) {
     out[to++] = (uint32_t)a++;
   while (b < n)
     out[to++] = order[b++];
+  return true;
+}
+
+/* The table anew for the same rows in other places; in its old memory where nobody would stop it.
+ */
+static ls_status table_refill(ls_list *l) {
+  uint64_t slots = l->u.hash.mask + 1;
+  if (l->count > LS_STRIDE || ls_block_shared(l->u.hash.table))
+    return table_renew(l, slots);
+  memset(l->u.hash.table, 0, slots * sizeof *l->u.hash.table);
+  table_fill(l, l->u.hash.table, slots - 1);
+  return LS_OK;
+}
+
+/* Rows as `order` says, found by a table of their own. */
+static ls_status hash_reorder(ls_list *l, const uint32_t *order) {
+  void *cols[LS_MAX_COLS];
+  ls_status st = ls_cols_gather(l, order, l->u.hash.cap, cols);
+  if (st != LS_OK)
+    return st;
+  ls_cols_swap(l, cols);
+  st = table_refill(l);
+  if (st != LS_OK)
+    ls_cols_swap(l, cols);
+  for (unsigned c = 0; c < l->schema->ncols; c++)
+    ls_block_drop(cols[c]);
+  return st;
 }
 
 ls_status ls_hash_sort(ls_list *l, const ls_texts *tx) {
   uint64_t n = l->count, sorted = l->u.hash.sorted;
-  l->u.hash.changes = 0;
-  if (sorted == n)
+  if (sorted == n) {
+    l->u.hash.changes = 0;
     return LS_OK;
-  ls_status st = ls_list_unshare(l);
-  if (st != LS_OK)
-    return st;
+  }
   uint16_t keys[LS_MAX_KEYS];
   for (unsigned c = 0; c < l->schema->nkeys; c++)
     keys[c] = (uint16_t)(c << 1);
@@ -224,18 +264,19 @@ ls_status ls_hash_sort(ls_list *l, const ls_texts *tx) {
   uint32_t *order = ls_mem_alloc(l->mem, bytes);
   if (order == NULL)
     return LS_NOMEM;
-  st = ls_sort_order(l, tx, keys, l->schema->nkeys, sorted, n, order + sorted);
-  if (st == LS_OK && sorted != 0)
-    merge_order(l, tx, order);
+  ls_status st = ls_sort_order(l, tx, keys, l->schema->nkeys, sorted, n, order + sorted);
+  if (st == LS_OK && sorted != 0 && !merge_order(l, tx, order))
+    st = LS_STOPPED;
   if (st == LS_OK)
-    st = ls_cols_permute(l, 0, n, sorted != 0 ? order + n : order);
+    st = hash_reorder(l, sorted != 0 ? order + n : order);
   ls_mem_free(l->mem, order, bytes);
   if (st != LS_OK)
     return st;
-  memset(l->u.hash.table, 0, (l->u.hash.mask + 1) * sizeof(uint32_t));
-  table_fill(l, l->u.hash.table, l->u.hash.mask);
+  l->u.hash.changes = 0;
   l->u.hash.sorted = n;
+  l->shared = false;
   l->version++;
+  ls_list_update_room(l);
   return LS_OK;
 }
 

@@ -50,6 +50,11 @@ static void load_row(const ls_list *l, ls_row h, ls_val *row) {
     row[c] = ls_list_get(l, h, c);
 }
 
+/* Asked after every row. */
+static bool is_stopped(const ls_list *l, uint64_t at) {
+  return at % LS_STRIDE == LS_STRIDE - 1 && ls_is_stopped(l->budget);
+}
+
 /* All rows; in order, except those of a hash list, which come as they lie. */
 static ls_status all_rows(ls_list *l, ls_cursor *c) {
   if (ls_shape_layout(l->shape) == LS_HASH) {
@@ -75,9 +80,11 @@ static ls_status fill_by_row(ls_list *l, ls_list *t) {
     st = all_rows(l, &c);
   ls_row h, to;
   ls_val row[LS_MAX_COLS];
-  while (st == LS_OK && ls_ops(l)->next(l, &c, &h)) {
+  for (uint64_t at = 0; st == LS_OK && ls_ops(l)->next(l, &c, &h); at++) {
     load_row(l, h, row);
     st = ls_ops(t)->insert(t, l->texts, row, &to);
+    if (is_stopped(l, at))
+      st = LS_STOPPED;
   }
   return st;
 }
@@ -91,9 +98,14 @@ static ls_status gather(ls_list *l, ls_list *t) {
     st = all_rows(l, &c);
   if (st != LS_OK)
     return st;
-  for (uint64_t at = 0; ls_ops(l)->next(l, &c, &h); at++)
+  for (uint64_t at = 0; ls_ops(l)->next(l, &c, &h); at++) {
     for (unsigned k = 0; k < l->schema->ncols; k++)
       ls_cell_store(t->col[k], ls_shape_width(t->shape, k), at, ls_list_get(l, h, k).u);
+    if (is_stopped(l, at)) {
+      ls_cols_drop(t);
+      return LS_STOPPED;
+    }
+  }
   return LS_OK;
 }
 
@@ -151,6 +163,7 @@ ls_status ls_relayout(ls_list *l, ls_layout to) {
   ls_list *t = ls_list_twin(l);
   if (t == NULL)
     return LS_NOMEM;
+  t->budget = l->budget; /* to be stopped by: a twin is not charged */
   st = build(l, t, to);
   if (st == LS_OK) {
     t->fresh = false;

@@ -60,19 +60,34 @@ static uint64_t cell_image(const sort_job *j, unsigned c, uint64_t row) {
   return w == 3 ? v.u ^ sign : v.u;
 }
 
-/* Adds the images of keys [from, to) to every item, as one number of at most 64 bits. */
-static void make_images(const sort_job *j, unsigned from, unsigned to) {
-  for (uint64_t i = 0; i < j->n; i++)
-    j->items[i].image = 0;
-  for (unsigned k = from; k < to; k++) {
-    unsigned bits = key_bits(j, k), c = key_col(j->keys[k]);
-    uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-    uint64_t flip = key_desc(j->keys[k]) ? mask : 0;
-    for (uint64_t i = 0; i < j->n; i++) {
-      uint64_t image = cell_image(j, c, j->items[i].row) ^ flip;
-      j->items[i].image = bits == 64 ? image : j->items[i].image << bits | image;
-    }
+/* Asked between strides: few rows are sorted without it. */
+static bool is_stopped(const sort_job *j, uint64_t at) {
+  return at != 0 && ls_is_stopped(j->list->budget);
+}
+
+static void add_images(const sort_job *j, unsigned k, uint64_t lo, uint64_t hi) {
+  unsigned bits = key_bits(j, k), c = key_col(j->keys[k]);
+  uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  uint64_t flip = key_desc(j->keys[k]) ? mask : 0;
+  for (uint64_t i = lo; i < hi; i++) {
+    uint64_t image = cell_image(j, c, j->items[i].row) ^ flip;
+    j->items[i].image = bits == 64 ? image : j->items[i].image << bits | image;
   }
+}
+
+/* The images of keys [from, to) of every item, as one number of at most 64 bits.  False: stopped.
+ */
+static bool make_images(const sort_job *j, unsigned from, unsigned to) {
+  for (uint64_t lo = 0, hi; lo < j->n; lo = hi) {
+    if (is_stopped(j, lo))
+      return false;
+    hi = ls_stride_end(lo, j->n);
+    for (uint64_t i = lo; i < hi; i++)
+      j->items[i].image = 0;
+    for (unsigned k = from; k < to; k++)
+      add_images(j, k, lo, hi);
+  }
+  return true;
 }
 
 /* The first key of the widest group that ends before `to` and fits into 64 bits. */
@@ -83,7 +98,7 @@ static unsigned group_start(const sort_job *j, unsigned to) {
   return from;
 }
 
-static void radix_pass(sort_job *j, unsigned shift) {
+static bool radix_pass(sort_job *j, unsigned shift) {
   uint64_t at[256] = {0}, sum = 0;
   for (uint64_t i = 0; i < j->n; i++)
     at[j->items[i].image >> shift & 255]++;
@@ -92,27 +107,35 @@ static void radix_pass(sort_job *j, unsigned shift) {
     at[b] = sum;
     sum += n;
   }
-  for (uint64_t i = 0; i < j->n; i++)
-    j->spare[at[j->items[i].image >> shift & 255]++] = j->items[i];
+  for (uint64_t lo = 0, hi; lo < j->n; lo = hi) {
+    if (is_stopped(j, lo))
+      return false;
+    hi = ls_stride_end(lo, j->n);
+    for (uint64_t i = lo; i < hi; i++)
+      j->spare[at[j->items[i].image >> shift & 255]++] = j->items[i];
+  }
   sort_item *items = j->items;
   j->items = j->spare;
   j->spare = items;
+  return true;
 }
 
-static void radix_sort(sort_job *j) {
+static bool radix_sort(sort_job *j) {
   for (unsigned to = j->nkeys; to > 0;) {
     unsigned from = group_start(j, to);
-    make_images(j, from, to);
+    if (!make_images(j, from, to))
+      return false;
     uint64_t all = j->items[0].image, any = all;
     for (uint64_t i = 1; i < j->n; i++) {
       all &= j->items[i].image;
       any |= j->items[i].image;
     }
     for (unsigned shift = 0; shift < 64; shift += 8)
-      if ((all ^ any) >> shift & 255)
-        radix_pass(j, shift);
+      if (((all ^ any) >> shift & 255) && !radix_pass(j, shift))
+        return false;
     to = from;
   }
+  return true;
 }
 
 static int compare_rows(const sort_job *j, uint64_t x, uint64_t y) {
@@ -133,32 +156,39 @@ static bool is_after(const sort_job *j, const sort_item *x, const sort_item *y) 
   return compare_rows(j, x->row, y->row) > 0;
 }
 
-static void merge(sort_job *j, uint64_t lo, uint64_t mid, uint64_t hi) {
+static bool merge(sort_job *j, uint64_t lo, uint64_t mid, uint64_t hi) {
   const sort_item *in = j->items;
   uint64_t a = lo, b = mid, to = lo;
-  while (a < mid && b < hi)
+  while (a < mid && b < hi) {
+    if (to % LS_STRIDE == 0 && is_stopped(j, to))
+      return false;
     j->spare[to++] = is_after(j, &in[a], &in[b]) ? in[b++] : in[a++];
+  }
   while (a < mid)
     j->spare[to++] = in[a++];
   while (b < hi)
     j->spare[to++] = in[b++];
+  return true;
 }
 
-static void merge_sort(sort_job *j) {
+static bool merge_sort(sort_job *j) {
   unsigned first = 1, bits = key_bits(j, 0);
   while (first < j->nkeys && bits + key_bits(j, first) <= 64)
     bits += key_bits(j, first++);
-  make_images(j, 0, first);
+  if (!make_images(j, 0, first))
+    return false;
   for (uint64_t run = 1; run < j->n; run *= 2) {
     for (uint64_t lo = 0; lo < j->n; lo += 2 * run) {
       uint64_t mid = lo + run < j->n ? lo + run : j->n;
       uint64_t hi = mid + run < j->n ? mid + run : j->n;
-      merge(j, lo, mid, hi);
+      if (!merge(j, lo, mid, hi))
+        return false;
     }
     sort_item *items = j->items;
     j->items = j->spare;
     j->spare = items;
   }
+  return true;
 }
 
 static bool has_text(const sort_job *j) {
@@ -181,15 +211,32 @@ ls_status ls_sort_order(const ls_list *l, const ls_texts *tx, const uint16_t *ke
   j.spare = block + j.n;
   for (uint64_t i = 0; i < j.n; i++)
     j.items[i].row = (uint32_t)(lo + i);
-  if (nkeys != 0) {
-    if (j.n < RADIX_MIN || has_text(&j))
-      merge_sort(&j);
-    else
-      radix_sort(&j);
-  }
+  bool done = true;
+  if (nkeys != 0)
+    done = j.n < RADIX_MIN || has_text(&j) ? merge_sort(&j) : radix_sort(&j);
   for (uint64_t i = 0; i < j.n; i++)
     order[i] = j.items[i].row;
   ls_mem_free(l->mem, block, bytes);
+  return done ? LS_OK : LS_STOPPED;
+}
+
+static ls_status sort_flat(ls_list *l, const ls_texts *tx, const uint16_t *keys, unsigned nkeys) {
+  size_t bytes = (size_t)l->count * sizeof(uint32_t);
+  uint32_t *order = ls_mem_alloc(l->mem, bytes);
+  if (order == NULL)
+    return LS_NOMEM;
+  void *cols[LS_MAX_COLS];
+  ls_status st = ls_sort_order(l, tx, keys, nkeys, 0, l->count, order);
+  if (st == LS_OK)
+    st = ls_cols_gather(l, order, l->u.flat.cap, cols);
+  ls_mem_free(l->mem, order, bytes);
+  if (st != LS_OK)
+    return st;
+  ls_cols_swap(l, cols);
+  for (unsigned c = 0; c < l->schema->ncols; c++)
+    ls_block_drop(cols[c]);
+  l->shared = false;
+  l->version++;
   return LS_OK;
 }
 
@@ -202,20 +249,8 @@ ls_status ls_list_sort(ls_list *l, ls_texts *tx, const uint16_t *keys, unsigned 
   if (l->count < 2 || nkeys == 0)
     return LS_OK;
   ls_status st = ls_undo_note_clear(l);
-  if (st == LS_OK && l->shared)
-    st = ls_list_unshare(l);
-  if (st != LS_OK)
-    return st;
-  size_t bytes = (size_t)l->count * sizeof(uint32_t);
-  uint32_t *order = ls_mem_alloc(l->mem, bytes);
-  if (order == NULL)
-    return LS_NOMEM;
-  st = ls_sort_order(l, tx != NULL ? tx : l->texts, keys, nkeys, 0, l->count, order);
   if (st == LS_OK)
-    st = ls_cols_permute(l, 0, l->count, order);
-  ls_mem_free(l->mem, order, bytes);
-  if (st == LS_OK)
-    l->version++;
+    st = sort_flat(l, tx != NULL ? tx : l->texts, keys, nkeys);
   ls_list_update_room(l);
   return st;
 }

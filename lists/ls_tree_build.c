@@ -3,6 +3,8 @@
 
 #include "lists/ls_tree.h"
 
+#define LEAF_STRIDE (LS_STRIDE / LS_NODE_FILL) /* leaves built between two looks */
+
 /* The nodes of one level and the number of the first row of each. */
 typedef struct {
   uint64_t n;
@@ -43,10 +45,11 @@ static ls_status leaves_build(const ls_list *l, const void *const *cols, uint64_
                               uint64_t nodes) {
   for (uint64_t i = 0; i < nodes; i++) {
     uint64_t lo = part_start(count, nodes, i), hi = part_start(count, nodes, i + 1);
-    ls_node *leaf = ls_leaf_new(l);
+    bool stopped = i % LEAF_STRIDE == LEAF_STRIDE - 1 && ls_is_stopped(l->budget);
+    ls_node *leaf = stopped ? NULL : ls_leaf_new(l);
     if (leaf == NULL) {
       nodes_release(l, v, 0, 0);
-      return LS_NOMEM;
+      return stopped ? LS_STOPPED : LS_NOMEM;
     }
     for (unsigned c = 0; c < l->schema->ncols; c++) {
       unsigned w = ls_shape_width(l->shape, c);

@@ -73,8 +73,9 @@ void vm_context_host(vm_context *cx, vm_host_call call, void *user);
  * is not enough), and work that the call is charged besides. */
 bool vm_context_make_text(vm_context *cx, const char *bytes, size_t len, ls_val *out);
 void vm_context_charge(vm_context *cx, uint64_t work);
-/* Called now and then while a call runs, at the latest every million units of work or so, before
- * the cancel flag is looked at. */
+/* Called now and then while a call runs, at the latest every million units of work or so and in the
+ * midst of long list operations, before the cancel flag is looked at.  work: as known there, which
+ * may be less than was told before. */
 typedef void (*vm_watch)(void *user, uint64_t work);
 void vm_context_watch(vm_context *cx, vm_watch watch, void *user); /* NULL: nobody */
 /* What compiled code calls without the way through vm_host_call: a function whose parameters are
@@ -89,7 +90,8 @@ typedef const char *(*vm_host_settle)(void *user, vm_context *cx, unsigned exter
 /* table: one for each extern of the module; borrowed.  user: of vm_context_host. */
 void vm_context_direct(vm_context *cx, const vm_direct *table, vm_host_settle settle);
 bool vm_extern_is_direct(const vm_extern *x); /* by its types */
-/* Polled at loop headers and function entries; set from any thread (atomic store of != 0). */
+/* Polled at loop headers, function entries and in the midst of long list operations; set from any
+ * thread (atomic store of != 0). */
 void vm_context_cancel_flag(vm_context *cx, const _Atomic int *flag);
 /* Overlay: intern text arguments here.  Asking for it keeps its texts through the next call's
  * beginning; where they are many, begin with vm_context_reset_texts. */

@@ -1,4 +1,6 @@
 /* vm/vm_context.c - making, setting and asking a context. Running one is in vm_call.c. */
+#include <stdatomic.h>
+
 #include "vm/vm_int.h"
 
 #define KEPT_BYTES (UINT64_C(1) << 20) /* of each kind, after a call that failed */
@@ -15,6 +17,14 @@ static bool context_init(vm_context *cx) {
   return cx->pools != NULL;
 }
 
+/* Asked by what takes long in one instruction: the call is looked after as at a loop header. */
+static bool context_stopped(void *user) {
+  const vm_context *cx = user;
+  if (cx->watch != NULL)
+    cx->watch(cx->watch_user, cx->work);
+  return atomic_load_explicit(cx->cancel, memory_order_relaxed) != 0;
+}
+
 vm_context *vm_context_on(vm_link *k, ls_snapshot *snap) {
   vm_context *cx = ls_mem_zalloc(k->mem, sizeof *cx);
   if (cx == NULL)
@@ -26,6 +36,7 @@ vm_context *vm_context_on(vm_link *k, ls_snapshot *snap) {
   cx->cancel = &cx->never;
   cx->execute = vm_interp;
   cx->poll_work = VM_POLL_WORK;
+  cx->budget = (ls_budget){.stop = context_stopped, .user = cx};
   vm_context_limit(cx, &(vm_limits){0});
   vm_entries_enter(cx);
   if (context_init(cx))

@@ -14,6 +14,8 @@ int vm_fault_of(ls_status s) {
     return VM_FAULT_MISSING;
   case LS_DUPLICATE:
     return VM_FAULT_DUPLICATE;
+  case LS_STOPPED:
+    return VM_FAULT_CANCELLED;
   case LS_NOMEM:
   case LS_LIMIT:
   case LS_UNSUITABLE:

@@ -135,6 +135,7 @@ pure_status host_fail_list(pure_error *e, ls_status status) {
   case LS_MISSING:
   case LS_UNSUITABLE:
   case LS_FROZEN:
+  case LS_STOPPED:
     break;
   }
   return host_fail(e, PURE_MISUSE, "the list refuses the operation (status %d)", (int)status);

@@ -15,6 +15,8 @@ static uint64_t clock_ns(void) {
 static void look(void *user, uint64_t work) {
   pure_session *session = user;
   host_watch *w = &session->watch;
+  if (work < w->told)
+    work = w->told;
   w->told = work;
   if (w->deadline_ns && clock_ns() >= w->deadline_ns) {
     w->late = true;

@@ -447,7 +447,7 @@ END_TEST
 
 /* Rows that go in before the budget is used up. */
 static uint64_t rows_for(int64_t bytes, ls_layout layout, ls_hint *hint) {
-  ls_budget budget = {bytes};
+  ls_budget budget = {.left = bytes};
   ls_list *l = ls_list_new(&map2, mem, NULL, NULL, &budget);
   ck_assert_int_eq(ls_list_restart(l, hint), LS_OK);
   for (int64_t i = 0;; i++) {

@@ -156,7 +156,7 @@ END_TEST
 
 /* Rows that were erased stay paid for; a builder must not charge for them again. */
 START_TEST(builder_charges_what_is_not_yet_paid) {
-  ls_budget budget = {INT64_MAX};
+  ls_budget budget = {.left = INT64_MAX};
   ls_list *l = ls_list_new(&by_two, mem, NULL, NULL, &budget);
   ls_builder *b = ls_builder_new(&by_two, mem, NULL);
   for (int64_t key = 0; key < 200; key++)

@@ -22,7 +22,7 @@
 #define WORLD_KEPT 4u
 #define WORLD_MARKS 6u
 #define WORLD_DIGESTS 64u
-#define WORLD_NSTATUS 7u
+#define WORLD_NSTATUS 7u /* no world is told to stop: stop_test.c */
 
 /* Sides that keep no layout. */
 #define SIDE_AUTO LS_NLAYOUTS         /* automatic policy, often settled */
