@@ -199,8 +199,10 @@ void vm_tier_read(vm_tier *t, vm_tier_stats *out) {
     out->plugin = t->plugin_path;
   if (loaded != 0 && t->plugin)
     out->llvm = t->plugin->llvm;
-  if (loaded < 0)
+  if (loaded < 0 && t->why[0])
     out->why = t->why;
+  else if (loaded <= 0)
+    out->why = vm_tier_absent(t);
   if (loaded != 0 && t->engine) {
     vm_jit_memory m;
     t->plugin->read(t->engine, &m);

@@ -118,12 +118,15 @@ struct vm_tier {
   vm_cache_key place; /* hash of what all cached objects of the tier depend on */
   _Atomic uint64_t stored;
   char why[VM_JIT_WHY];
+  char absent[VM_JIT_WHY]; /* where the plug-in was not found; under `loading`, written once */
   uint64_t compiled, cached, refused, dropped, code_bytes, compile_ns;
   _Atomic uint64_t checked, wrong, unchecked; /* runs of regions, with `check` */
 };
 
-/* vm_tier_plugin.c.  false: t->why. */
-bool vm_tier_find_plugin(vm_tier *t); /* under `loading`; sets plugin_path */
+/* vm_tier_plugin.c.  false: t->why or t->absent. */
+bool vm_tier_find_plugin(vm_tier *t); /* under `loading`; sets plugin_path, or absent */
+/* Why there is none to load; NULL: there is, or somebody is just looking. */
+const char *vm_tier_absent(vm_tier *t);
 bool vm_tier_plugin(vm_tier *t);
 void vm_tier_unload(vm_tier *t);
 

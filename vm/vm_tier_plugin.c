@@ -27,6 +27,10 @@ static const char *const places[] = {
 #endif
 };
 
+/* Where it is installed, for a program elsewhere that has the library in itself: by what the build
+ * was told, and by the packages. */
+static const char *const installed[] = {PURE_INSTALLED, PURE_PACKAGED};
+
 static void say_why(vm_tier *t, const char *text) { snprintf(t->why, sizeof t->why, "%s", text); }
 
 static bool try_file(vm_tier *t, const char *dir, size_t len, const char *place) {
@@ -53,21 +57,43 @@ static char *own_file(void) {
   return path ? path : realpath("/proc/self/exe", NULL);
 }
 
+static bool find_installed(vm_tier *t) {
+  char *path = own_file();
+  size_t len = path ? (size_t)(strrchr(path, '/') - path) + 1 : 0;
+  bool found = false;
+  for (size_t i = 0; path && i < sizeof places / sizeof *places && !found; i++)
+    found = try_file(t, path, len, places[i]);
+  free(path);
+  for (size_t i = 0; i < sizeof installed / sizeof *installed && !found; i++)
+    found = try_file(t, installed[i], strlen(installed[i]), "");
+  return found;
+}
+
 bool vm_tier_find_plugin(vm_tier *t) {
   if (t->plugin_path[0])
     return true;
   const char *dir = t->plugin_dir;
-  if (dir)
-    return try_file(t, dir, strlen(dir), "/");
-  char *path = own_file();
-  if (path == NULL)
+  if (dir ? try_file(t, dir, strlen(dir), "/") : find_installed(t))
+    return true;
+  if (t->absent[0])
     return false;
-  size_t len = (size_t)(strrchr(path, '/') - path) + 1;
-  bool found = false;
-  for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++)
-    found = try_file(t, path, len, places[i]);
-  free(path);
-  return found;
+  if (dir)
+    snprintf(t->absent, sizeof t->absent, "there is no " PLUGIN_NAME " in %s", dir);
+  else
+    snprintf(t->absent, sizeof t->absent,
+             "there is no " PLUGIN_NAME " beside the library or program, nor in %s;"
+             " plugin_dir or PURE_PLUGIN_DIR can say where it is",
+             PURE_INSTALLED);
+  return false;
+}
+
+const char *vm_tier_absent(vm_tier *t) {
+  bool found = true;
+  if (pthread_mutex_trylock(&t->loading) == 0) { /* else somebody is at it */
+    found = vm_tier_find_plugin(t);
+    pthread_mutex_unlock(&t->loading);
+  }
+  return found ? NULL : t->absent;
 }
 
 static bool open_plugin(vm_tier *t) {
@@ -88,13 +114,7 @@ static bool open_plugin(vm_tier *t) {
   return t->engine != NULL;
 }
 
-static bool load(vm_tier *t) {
-  if (!vm_tier_find_plugin(t)) {
-    say_why(t, "there is no " PLUGIN_NAME);
-    return false;
-  }
-  return open_plugin(t);
-}
+static bool load(vm_tier *t) { return vm_tier_find_plugin(t) && open_plugin(t); }
 
 bool vm_tier_plugin(vm_tier *t) {
   if (atomic_load(&t->loaded) == 0) {

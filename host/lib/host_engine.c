@@ -165,8 +165,10 @@ void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out) {
   pure_jit_stats full = {0};
   if (!out || !host_sized(out->size, sizeof full))
     return;
-  vm_tier_stats s = {0};
-  if (host_is(engine, HOST_ENGINE) && engine->tier)
+  vm_tier_stats s = {.why = "the engine was made to interpret only (PURE_JIT_0)"};
+  if (!host_is(engine, HOST_ENGINE))
+    s.why = "there is no engine";
+  else if (engine->tier)
     vm_tier_read(engine->tier, &s);
   full = (pure_jit_stats){.size = out->size,
                           .plugin = s.plugin,

@@ -136,7 +136,7 @@ static void print_tiers(const run *r) {
   fprintf(stderr, "tiers\n  asked for %s", tier_name(r->o.jit));
   if (s.llvm)
     fprintf(stderr, ", LLVM %s", s.llvm);
-  if (s.reason && s.compiled + s.cached == 0)
+  if (s.reason && r->o.jit != PURE_JIT_0 && s.compiled + s.cached == 0)
     fprintf(stderr, "; everything ran on the interpreter: %s", s.reason);
   else if (r->o.jit != PURE_JIT_0)
     fprintf(

@@ -29,9 +29,21 @@ cd "$dir/elsewhere"
 cp "$SRC/host/examples/c/minimal.c" .
 gcc -Wall -Wextra -Werror -std=c99 minimal.c $(pkg-config --cflags --libs pure) -o shared
 same "shared" $'2\n3' "$(./shared)"
-gcc minimal.c $(pkg-config --cflags pure) -L"$lib" -l:libpure.a \
-  $(pkg-config --static --libs pure | sed 's/-lpure//') -o static
-same "static" $'2\n3' "$(env -u LD_LIBRARY_PATH ./static)"
+# The lines of the tutorial, as they stand there.
+cp minimal.c hello.c
+grep '^gcc hello.c ' "$SRC/docs/embedding.md" >lines
+same "lines of the tutorial" 2 "$(wc -l <lines)"
+while read -r line; do
+  rm -f hello
+  bash -c "$line"
+  case $line in
+  *--static*)
+    same "$line" $'2\n3' "$(env -u LD_LIBRARY_PATH ./hello)"
+    objdump -p hello | grep 'NEEDED.*libpure' && { echo "$line: the shared library is needed"; exit 1; }
+    ;;
+  *) same "$line" $'2\n3' "$(./hello)" ;;
+  esac
+done <lines
 version=$(pkg-config --modversion pure)
 same "version" "pure-run $version" "$("$root/bin/pure-run" --version)"
 same "soname" "libpure.so.${version%.*}" \
@@ -69,8 +81,43 @@ if [ -e "$lib/pure/libpure-llvmjit.so" ]; then
   cp "$lib/pure/libpure-llvmjit.so" plugins
   mv "$lib/pure" "$lib/gone"
   tiers env PURE_PLUGIN_DIR="$PWD/plugins" "$root/bin/pure-run" | grep "$compiled" >/dev/null
-  tiers "$root/bin/pure-run" | grep "there is no libpure-llvmjit.so" >/dev/null
+  tiers env PURE_PLUGIN_DIR="$PWD/nowhere" "$root/bin/pure-run" |
+    grep "there is no libpure-llvmjit.so" >/dev/null
   passed=$((passed + 3))
+fi
+
+# A program with the library in itself, far from the plug-in: it is told where, or says why not.
+cat >tier.c <<'END'
+#include <pure/pure.h>
+#include <stdio.h>
+int main(int n, char **args) {
+  pure_jit_options tiers = {.size = sizeof tiers, .plugin_dir = n > 1 ? args[1] : NULL};
+  pure_engine_options options = {.size = sizeof options, .environment = true, .tiers = &tiers};
+  pure_jit_stats s = {.size = sizeof s};
+  pure_engine *engine;
+  if (pure_engine_new(&options, &engine, NULL) != PURE_OK)
+    return 1;
+  pure_engine_jit_stats(engine, &s);
+  printf("%s\n", s.reason ? s.reason : "ready");
+  bool compiles = pure_engine_jit(engine) != PURE_JIT_0;
+  pure_engine_jit_stats(engine, &s);
+  printf("%s %s\n", compiles ? "compiles" : "interprets", s.reason ? s.reason : "with LLVM");
+  pure_engine_release(engine);
+}
+END
+gcc tier.c $(pkg-config --static --cflags --libs pure) -o tier
+nowhere="there is no libpure-llvmjit.so in $PWD/nothing"
+same "no plug-in" "$nowhere"$'\n'"interprets $nowhere" "$(./tier "$PWD/nothing")"
+interprets="the engine was made to interpret only (PURE_JIT_0)"
+same "level 0" "$interprets"$'\n'"interprets $interprets" "$(PURE_JIT=0 ./tier)"
+installed=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$BUILD/CMakeCache.txt")
+if [ ! -e "$installed/lib/pure" ] && [ ! -e /usr/lib/pure ]; then
+  ./tier | grep "^there is no .* nor in $installed/.*plugin_dir" >/dev/null || { ./tier; exit 1; }
+  passed=$((passed + 1))
+fi
+if [ -d plugins ]; then
+  same "plugin_dir" $'ready\ncompiles with LLVM' "$(./tier "$PWD/plugins")"
+  same "PURE_PLUGIN_DIR" $'ready\ncompiles with LLVM' "$(PURE_PLUGIN_DIR=$PWD/plugins ./tier)"
 fi
 for page in man1/pure-run.1 man3/pure.3; do
   [ -s "$root/share/man/$page" ] || { echo "no $page"; exit 1; }

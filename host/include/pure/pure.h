@@ -280,7 +280,7 @@ typedef struct pure_jit_stats {
   size_t size;        /* sizeof(pure_jit_stats), set by the caller */
   const char *plugin; /* the file that was loaded; NULL: none yet.  Lives as long as the engine */
   const char *llvm;   /* its version of LLVM, or NULL; likewise */
-  const char *reason; /* why nothing can be compiled, or NULL; likewise */
+  const char *reason; /* why nothing can be compiled; NULL: it can.  Likewise */
   uint64_t waiting;   /* compiles under way */
   uint64_t compiled, refused, dropped;
   uint64_t cached;     /* regions that came from the cache instead */
