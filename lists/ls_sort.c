@@ -198,6 +198,29 @@ static bool has_text(const sort_job *j) {
   return false;
 }
 
+/* Memory that is touched for the first time may take longer than all the rest. */
+static bool number_rows(const sort_job *j, uint64_t first) {
+  for (uint64_t lo = 0, hi; lo < j->n; lo = hi) {
+    if (is_stopped(j, lo))
+      return false;
+    hi = ls_stride_end(lo, j->n);
+    for (uint64_t i = lo; i < hi; i++)
+      j->items[i].row = (uint32_t)(first + i);
+  }
+  return true;
+}
+
+static bool take_order(const sort_job *j, uint32_t *order) {
+  for (uint64_t lo = 0, hi; lo < j->n; lo = hi) {
+    if (is_stopped(j, lo))
+      return false;
+    hi = ls_stride_end(lo, j->n);
+    for (uint64_t i = lo; i < hi; i++)
+      order[i] = j->items[i].row;
+  }
+  return true;
+}
+
 ls_status ls_sort_order(const ls_list *l, const ls_texts *tx, const uint16_t *keys, unsigned nkeys,
                         uint64_t lo, uint64_t hi, uint32_t *order) {
   sort_job j = {.list = l, .tx = tx, .keys = keys, .nkeys = nkeys, .n = hi - lo};
@@ -209,13 +232,10 @@ ls_status ls_sort_order(const ls_list *l, const ls_texts *tx, const uint16_t *ke
     return LS_NOMEM;
   j.items = block;
   j.spare = block + j.n;
-  for (uint64_t i = 0; i < j.n; i++)
-    j.items[i].row = (uint32_t)(lo + i);
-  bool done = true;
-  if (nkeys != 0)
+  bool done = number_rows(&j, lo);
+  if (done && nkeys != 0)
     done = j.n < RADIX_MIN || has_text(&j) ? merge_sort(&j) : radix_sort(&j);
-  for (uint64_t i = 0; i < j.n; i++)
-    order[i] = j.items[i].row;
+  done = done && take_order(&j, order);
   ls_mem_free(l->mem, block, bytes);
   return done ? LS_OK : LS_STOPPED;
 }

@@ -339,7 +339,7 @@ static pure_status check_table(pure_fill *fill, const struct ArrowSchema *schema
                                const struct ArrowArray *array, pure_error *e) {
   arrow_column c = {.fill = fill, .name = "", .error = e};
   if (!schema->release || !array->release)
-    return host_fail(e, PURE_MISUSE, "the Arrow array was released");
+    return host_fail(e, PURE_MISUSE, "pure_fill_arrow: schema or array was released");
   if (!schema->format || strcmp(schema->format, "+s") != 0)
     return bad(&c, "a struct of columns is expected");
   if (schema->n_children < 0 || schema->n_children > INT32_MAX ||
@@ -352,8 +352,9 @@ static pure_status check_table(pure_fill *fill, const struct ArrowSchema *schema
 pure_status pure_fill_arrow(pure_fill *fill, const struct ArrowSchema *schema,
                             const struct ArrowArray *array, pure_error *error) {
   if (!host_is(fill, HOST_FILL) || !schema || !array)
-    return host_misuse(error, "pure_fill_arrow");
-  pure_status status = host_fill_usable(fill, error);
+    return HOST_MISUSE(error, __func__, {"fill", fill, HOST_FILL}, {"schema", schema, HOST_POINTER},
+                       {"array", array, HOST_POINTER});
+  pure_status status = host_fill_usable(fill, __func__, error);
   if (status == PURE_OK)
     status = check_table(fill, schema, array, error);
   const ls_schema *list = host_fill_schema(fill);
@@ -379,10 +380,12 @@ static pure_status stream_failed(struct ArrowArrayStream *stream, pure_fill *fil
 
 pure_status pure_fill_arrow_stream(pure_fill *fill, struct ArrowArrayStream *stream,
                                    pure_error *error) {
-  if (!host_is(fill, HOST_FILL) || !stream || !stream->release || !stream->get_schema ||
-      !stream->get_next)
-    return host_misuse(error, "pure_fill_arrow_stream");
-  pure_status status = host_fill_usable(fill, error);
+  if (!host_is(fill, HOST_FILL) || !stream)
+    return HOST_MISUSE(error, __func__, {"fill", fill, HOST_FILL},
+                       {"stream", stream, HOST_POINTER});
+  if (!stream->release || !stream->get_schema || !stream->get_next)
+    return host_fail(error, PURE_MISUSE, "%s: stream was released or lacks functions", __func__);
+  pure_status status = host_fill_usable(fill, __func__, error);
   if (status != PURE_OK)
     return status;
   struct ArrowSchema schema = {.release = NULL};

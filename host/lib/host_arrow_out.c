@@ -206,11 +206,11 @@ static bool make_table(pure_engine *engine, pure_result *r, struct ArrowArray *o
   return fine;
 }
 
-static pure_status check(const pure_result *r, pure_error *e) {
+static pure_status check(const pure_result *r, const char *function, pure_error *e) {
   if (r->stale)
     return host_fail(e, PURE_STALE, "the session was called again since");
   if (r->value.kind != VM_RESULT_ROWS)
-    return host_fail(e, PURE_MISUSE, "only rows can be exported as Arrow");
+    return host_fail(e, PURE_MISUSE, "%s: result: only rows can be exported as Arrow", function);
   return PURE_OK;
 }
 
@@ -221,8 +221,9 @@ pure_status pure_result_arrow(pure_result *result, struct ArrowSchema *schema,
   if (array)
     memset(array, 0, sizeof *array);
   if (!host_is(result, HOST_RESULT) || !schema || !array)
-    return host_misuse(error, "pure_result_arrow");
-  pure_status status = check(result, error);
+    return HOST_MISUSE(error, __func__, {"result", result, HOST_RESULT},
+                       {"schema", schema, HOST_POINTER}, {"array", array, HOST_POINTER});
+  pure_status status = check(result, __func__, error);
   if (status != PURE_OK)
     return status;
   pure_program *program = result->session->store->program;
@@ -274,8 +275,9 @@ pure_status pure_result_arrow_stream(pure_result *result, struct ArrowArrayStrea
   if (out)
     memset(out, 0, sizeof *out);
   if (!host_is(result, HOST_RESULT) || !out)
-    return host_misuse(error, "pure_result_arrow_stream");
-  pure_status status = check(result, error);
+    return HOST_MISUSE(error, __func__, {"result", result, HOST_RESULT},
+                       {"out", out, HOST_POINTER});
+  pure_status status = check(result, __func__, error);
   if (status != PURE_OK)
     return status;
   pure_program *program = result->session->store->program;

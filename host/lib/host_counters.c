@@ -177,7 +177,8 @@ pure_status host_counters_new(pure_engine *engine, const host_counter_kernel *ke
   if (out)
     *out = NULL;
   if (!host_is(engine, HOST_ENGINE) || !out)
-    return host_misuse(error, "pure_counters_new");
+    return HOST_MISUSE(error, "pure_counters_new", {"engine", engine, HOST_ENGINE},
+                       {"out", out, HOST_POINTER});
   pure_counters *c = host_handle_new(engine, HOST_COUNTERS, sizeof *c);
   if (!c)
     return host_no_memory(error);

@@ -16,14 +16,16 @@ static pure_status read_options(const pure_engine_options *options, pure_engine_
   if (!options)
     return PURE_OK;
   if (!host_sized(options->size, sizeof *out))
-    return host_fail(e, PURE_MISUSE, "pure_engine_options.size is not its size");
+    return host_fail(e, PURE_MISUSE,
+                     "pure_engine_new: options.size is not sizeof(pure_engine_options)");
   memcpy(out, options, options->size);
   if ((unsigned)out->jit > PURE_JIT_3)
-    return host_fail(e, PURE_MISUSE, "pure_engine_options.jit is no pure_jit");
+    return host_fail(e, PURE_MISUSE, "pure_engine_new: options.jit is no pure_jit");
   if (out->memory && (!out->memory->alloc || !out->memory->free))
-    return host_fail(e, PURE_MISUSE, "pure_memory_hooks needs both functions");
+    return host_fail(e, PURE_MISUSE, "pure_engine_new: options.memory needs both functions");
   if (out->tiers && !host_sized(out->tiers->size, sizeof *out->tiers))
-    return host_fail(e, PURE_MISUSE, "pure_jit_options.size is not its size");
+    return host_fail(e, PURE_MISUSE,
+                     "pure_engine_new: options.tiers->size is not sizeof(pure_jit_options)");
   return PURE_OK;
 }
 
@@ -85,16 +87,20 @@ static pure_status read_memory_options(const pure_engine_options *o, ls_mem_opti
   pure_memory_options want = {0};
   *out = ls_mem_options_default;
   if (given && !host_sized(given->size, sizeof want))
-    return host_fail(e, PURE_MISUSE, "pure_memory_options.size is not its size");
+    return host_fail(
+        e, PURE_MISUSE,
+        "pure_engine_new: options.list_memory->size is not sizeof(pure_memory_options)");
   if (given)
     memcpy(&want, given, given->size);
   pure_status status = o->environment ? host_environment_read_memory(out, e) : PURE_OK;
   if (status != PURE_OK)
     return status;
   if (want.buffer && o->jit != PURE_JIT_0)
-    return host_fail(e, PURE_MISUSE, "pure_memory_options.buffer needs jit = PURE_JIT_0");
+    return host_fail(e, PURE_MISUSE,
+                     "pure_engine_new: options.list_memory->buffer needs jit = PURE_JIT_0");
   if (want.outbox > 7 || want.inbox > 64)
-    return host_fail(e, PURE_MISUSE, "pure_memory_options: outbox or inbox out of range");
+    return host_fail(e, PURE_MISUSE,
+                     "pure_engine_new: options.list_memory->outbox or inbox is out of range");
   out->buffer = want.buffer;
   out->buffer_bytes = want.buffer_bytes;
   out->runs = want.no_runs ? 0 : out->runs;

@@ -115,7 +115,7 @@ static pure_status check_binding(const pure_program *program, const pure_binding
                                  pure_error *e) {
   host_declaration d;
   if (!b->declaration || !b->function)
-    return host_fail(e, PURE_MISUSE, "pure_binding needs a declaration and a function");
+    return host_fail(e, PURE_MISUSE, "pure_bind: a binding needs a declaration and a function");
   if (!host_declaration_read(b->declaration, &d))
     return host_fail(e, PURE_BAD_ARGUMENT,
                      "`%s` declares no host function; expected something like"
@@ -172,13 +172,15 @@ static pure_status enter(pure_program *program, pure_error *e) {
     return PURE_OK;
   if (open == HOST_BIND_BUSY)
     return host_fail(e, PURE_BUSY, "another call binds functions just now");
-  return host_fail(e, PURE_MISUSE, "functions are bound before the program's first store is made");
+  return host_fail(e, PURE_MISUSE,
+                   "pure_bind: functions are bound before the program's first store is made");
 }
 
 pure_status pure_bind(pure_program *program, const pure_binding *bindings, size_t n,
                       pure_error *error) {
   if (!host_is(program, HOST_PROGRAM) || (!bindings && n))
-    return host_misuse(error, "pure_bind");
+    return HOST_MISUSE(error, __func__, {"program", program, HOST_PROGRAM},
+                       {"bindings", bindings, HOST_POINTER});
   pure_status status = enter(program, error);
   if (status != PURE_OK)
     return status;
@@ -223,7 +225,8 @@ static bool keep_library(pure_program *program, void *library) {
 
 pure_status pure_bind_library(pure_program *program, const char *path, pure_error *error) {
   if (!host_is(program, HOST_PROGRAM) || !path)
-    return host_misuse(error, "pure_bind_library");
+    return HOST_MISUSE(error, __func__, {"program", program, HOST_PROGRAM},
+                       {"path", path, HOST_POINTER});
   pure_status status = enter(program, error);
   if (status != PURE_OK)
     return status;

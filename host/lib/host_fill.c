@@ -33,8 +33,8 @@ pure_engine *host_fill_engine(const pure_fill *fill) { return fill->store->progr
 
 void host_fill_fail(pure_fill *fill) { fill->over = true; }
 
-pure_status host_fill_usable(const pure_fill *fill, pure_error *e) {
-  return fill->over ? host_fail(e, PURE_MISUSE, "the fill is over") : PURE_OK;
+pure_status host_fill_usable(const pure_fill *fill, const char *function, pure_error *e) {
+  return fill->over ? host_fail(e, PURE_MISUSE, "%s: the fill is over", function) : PURE_OK;
 }
 
 /* The store is entered. */
@@ -50,7 +50,8 @@ pure_status pure_fill_new(pure_store *store, const char *list, pure_fill **out, 
   if (out)
     *out = NULL;
   if (!host_is(store, HOST_STORE) || !list || !out)
-    return host_misuse(error, "pure_fill_new");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"list", list, HOST_POINTER},
+                       {"out", out, HOST_POINTER});
   uint32_t number;
   pure_status status = host_store_find(store, list, &number, error);
   if (status != PURE_OK)
@@ -104,21 +105,30 @@ void pure_fill_release(pure_fill *fill) {
   host_store_drop(store);
 }
 
+typedef struct {
+  const char *function, *values; /* its name, and that of its parameter */
+  ls_type type;
+} filler;
+
 /* column becomes the schema's. */
-static pure_status check(pure_fill *fill, uint32_t *column, ls_type type, const void *values,
+static pure_status check(pure_fill *fill, uint32_t *column, const filler *by, const void *values,
                          size_t n, pure_error *e) {
   if (!host_is(fill, HOST_FILL) || (!values && n))
-    return host_misuse(e, "pure_fill");
-  if (fill->over)
-    return host_fail(e, PURE_MISUSE, "the fill is over");
+    return HOST_MISUSE(e, by->function, {"fill", fill, HOST_FILL},
+                       {by->values, values, HOST_POINTER});
+  pure_status status = host_fill_usable(fill, by->function, e);
+  if (status != PURE_OK)
+    return status;
   const ls_schema *schema = host_fill_schema(fill);
   if (*column >= schema->ncols)
-    return host_fail(e, PURE_MISUSE, "list `%s` has no column %u", schema->name, *column);
+    return host_fail(e, PURE_MISUSE, "%s: column: list `%s` has no column %u", by->function,
+                     schema->name, *column);
   *column = fill->place[*column];
   const ls_column *c = &schema->cols[*column];
-  if (c->type != type)
-    return host_fail(e, PURE_MISUSE, "column `%s` of list `%s` is of type %s, not %s", c->name,
-                     schema->name, vm_type_name(c->type), vm_type_name(type));
+  if (c->type != by->type)
+    return host_fail(e, PURE_MISUSE, "%s: column: `%s` of list `%s` is of type %s, not %s",
+                     by->function, c->name, schema->name, vm_type_name(c->type),
+                     vm_type_name(by->type));
   return PURE_OK;
 }
 
@@ -146,7 +156,8 @@ ls_status host_fill_append(pure_fill *fill, uint32_t column, const int64_t *cell
 
 pure_status pure_fill_ints(pure_fill *fill, uint32_t column, const int64_t *values, size_t n,
                            pure_error *error) {
-  pure_status status = check(fill, &column, LS_INT, values, n, error);
+  static const filler by = {"pure_fill_ints", "values", LS_INT};
+  pure_status status = check(fill, &column, &by, values, n, error);
   if (status != PURE_OK)
     return status;
   return done(fill, host_fill_append(fill, column, values, n), error);
@@ -167,7 +178,8 @@ static ls_status append32(pure_fill *fill, uint32_t column, const int32_t *value
 
 pure_status pure_fill_ints32(pure_fill *fill, uint32_t column, const int32_t *values, size_t n,
                              pure_error *error) {
-  pure_status status = check(fill, &column, LS_INT, values, n, error);
+  static const filler by = {"pure_fill_ints32", "values", LS_INT};
+  pure_status status = check(fill, &column, &by, values, n, error);
   if (status != PURE_OK)
     return status;
   return done(fill, append32(fill, column, values, n), error);
@@ -175,7 +187,8 @@ pure_status pure_fill_ints32(pure_fill *fill, uint32_t column, const int32_t *va
 
 pure_status pure_fill_dates(pure_fill *fill, uint32_t column, const int32_t *values, size_t n,
                             pure_error *error) {
-  pure_status status = check(fill, &column, LS_DATE, values, n, error);
+  static const filler by = {"pure_fill_dates", "values", LS_DATE};
+  pure_status status = check(fill, &column, &by, values, n, error);
   if (status != PURE_OK)
     return status;
   for (size_t i = 0; i < n; i++)
@@ -186,7 +199,8 @@ pure_status pure_fill_dates(pure_fill *fill, uint32_t column, const int32_t *val
 
 pure_status pure_fill_reals(pure_fill *fill, uint32_t column, const double *values, size_t n,
                             pure_error *error) {
-  pure_status status = check(fill, &column, LS_REAL, values, n, error);
+  static const filler by = {"pure_fill_reals", "values", LS_REAL};
+  pure_status status = check(fill, &column, &by, values, n, error);
   if (status != PURE_OK)
     return status;
   int64_t block[BLOCK];
@@ -201,7 +215,8 @@ pure_status pure_fill_reals(pure_fill *fill, uint32_t column, const double *valu
 
 pure_status pure_fill_bools(pure_fill *fill, uint32_t column, const uint8_t *values, size_t n,
                             pure_error *error) {
-  pure_status status = check(fill, &column, LS_BOOL, values, n, error);
+  static const filler by = {"pure_fill_bools", "values", LS_BOOL};
+  pure_status status = check(fill, &column, &by, values, n, error);
   if (status != PURE_OK)
     return status;
   int64_t block[BLOCK];
@@ -227,7 +242,8 @@ ls_status host_fill_intern(pure_fill *fill, const char *bytes, size_t length, in
 
 pure_status pure_fill_texts(pure_fill *fill, uint32_t column, const char *bytes,
                             const uint64_t *offsets, size_t n, pure_error *error) {
-  pure_status status = check(fill, &column, LS_TEXT, offsets, n, error);
+  static const filler by = {"pure_fill_texts", "offsets", LS_TEXT};
+  pure_status status = check(fill, &column, &by, offsets, n, error);
   if (status != PURE_OK)
     return status;
   int64_t block[BLOCK];
@@ -271,23 +287,25 @@ static pure_status fill_value(pure_fill *fill, uint32_t column, const pure_value
   case PURE_NTYPES:
     break;
   }
-  return host_fail(e, PURE_MISUSE, "a value of no type");
+  return host_fail(e, PURE_MISUSE, "pure_fill_row: values: a value of no type");
 }
 
 pure_status pure_fill_row(pure_fill *fill, const pure_value *values, uint32_t n,
                           pure_error *error) {
   if (!host_is(fill, HOST_FILL) || !values)
-    return host_misuse(error, "pure_fill_row");
+    return HOST_MISUSE(error, __func__, {"fill", fill, HOST_FILL},
+                       {"values", values, HOST_POINTER});
   const ls_schema *schema = host_fill_schema(fill);
   if (n != schema->ncols)
-    return host_fail(error, PURE_MISUSE, "list `%s` has %u columns, not %u", schema->name,
-                     schema->ncols, n);
+    return host_fail(error, PURE_MISUSE, "pure_fill_row: n: list `%s` has %u columns, not %u",
+                     schema->name, schema->ncols, n);
   /* All of them before the first: a row is added whole or not at all. */
   for (uint32_t i = 0; i < n; i++) {
     const ls_column *c = &schema->cols[fill->place[i]];
     if (values[i].type != host_type(c->type))
-      return host_fail(error, PURE_MISUSE, "column `%s` of list `%s` is of type %s, not %s",
-                       c->name, schema->name, vm_type_name(c->type),
+      return host_fail(error, PURE_MISUSE,
+                       "pure_fill_row: values[%u]: column `%s` of list `%s` is of type %s, not %s",
+                       i, c->name, schema->name, vm_type_name(c->type),
                        pure_type_name(values[i].type));
   }
   pure_status status = PURE_OK;
@@ -321,19 +339,21 @@ static pure_status same_lengths(const pure_fill *fill, pure_error *e) {
   const ls_schema *schema = host_fill_schema(fill);
   for (unsigned c = 1; c < schema->ncols; c++)
     if (fill->length[c] != fill->length[0])
-      return host_fail(e, PURE_MISUSE, "list `%s`: %llu values for column `%s`, %llu for `%s`",
-                       schema->name, (unsigned long long)fill->length[0], schema->cols[0].name,
-                       (unsigned long long)fill->length[c], schema->cols[c].name);
+      return host_fail(
+          e, PURE_MISUSE,
+          "pure_fill_finish: fill: list `%s` has %llu values for column `%s`, %llu for `%s`",
+          schema->name, (unsigned long long)fill->length[0], schema->cols[0].name,
+          (unsigned long long)fill->length[c], schema->cols[c].name);
   return PURE_OK;
 }
 
 pure_status pure_fill_finish(pure_fill *fill, pure_duplicates duplicates, pure_error *error) {
   if (!host_is(fill, HOST_FILL))
-    return host_misuse(error, "pure_fill_finish");
+    return HOST_MISUSE(error, __func__, {"fill", fill, HOST_FILL});
   if ((unsigned)duplicates > PURE_DUPLICATE_LAST)
-    return host_fail(error, PURE_MISUSE, "pure_fill_finish: no pure_duplicates");
+    return host_fail(error, PURE_MISUSE, "pure_fill_finish: duplicates is no pure_duplicates");
   if (fill->over)
-    return host_fail(error, PURE_MISUSE, "the fill is over");
+    return host_fail(error, PURE_MISUSE, "%s: the fill is over", __func__);
   pure_status status = same_lengths(fill, error);
   if (status != PURE_OK)
     return status;

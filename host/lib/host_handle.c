@@ -9,6 +9,8 @@
  */
 #include "host/lib/host_int.h"
 
+#include <stdio.h>
+
 enum { HOST_BURIED = 64 };
 
 #define CLOSED UINT32_C(0x43720000)
@@ -68,6 +70,36 @@ void host_clear_graves(pure_engine *engine) {
   }
 }
 
-pure_status host_misuse(pure_error *e, const char *function) {
-  return host_fail(e, PURE_MISUSE, "%s: a parameter is NULL, closed or of another kind", function);
+static const char *kind_text(host_kind kind) {
+  static const char *const names[] = {"pointer",       "pure_engine",  "pure_program", "pure_store",
+                                      "pure_snapshot", "pure_session", "pure_result",  "pure_fill",
+                                      "pure_import",   "pure_counters"};
+  return names[kind];
+}
+
+/* False: nothing is wrong with it. */
+static bool describe(const host_param *p, char *out, size_t n) {
+  const host_handle *h = p->value;
+  if (!h)
+    return snprintf(out, n, "is NULL"), true;
+  if (p->kind == HOST_POINTER || host_is(h, p->kind))
+    return false;
+  uint32_t state = atomic_load(&((host_handle *)(uintptr_t)h)->state), kind = state & 0xffffu;
+  uint32_t life = state & ~0xffffu;
+  bool known = kind >= HOST_ENGINE && kind <= HOST_COUNTERS;
+  if (life == CLOSED && kind == (uint32_t)p->kind)
+    snprintf(out, n, "has been released");
+  else if (known && (life == HOST_OPEN || life == CLOSED))
+    snprintf(out, n, "is a %s, not a %s", kind_text((host_kind)kind), kind_text(p->kind));
+  else
+    snprintf(out, n, "is no %s", kind_text(p->kind));
+  return true;
+}
+
+pure_status host_misuse(pure_error *e, const char *function, const host_param *params, size_t n) {
+  char wrong[80];
+  for (size_t i = 0; i < n; i++)
+    if (describe(&params[i], wrong, sizeof wrong))
+      return host_fail(e, PURE_MISUSE, "%s: %s %s", function, params[i].name, wrong);
+  return host_fail(e, PURE_MISUSE, "%s: a parameter is wrong", function);
 }

@@ -51,10 +51,12 @@ bool import_row(pure_import *m) {
 
 static pure_status check_options(const pure_import_options *o, pure_error *e) {
   if (o->size != sizeof *o)
-    return host_fail(e, PURE_MISUSE, "pure_import_options.size is not its size");
+    return host_fail(e, PURE_MISUSE,
+                     "pure_import_new: options->size is not sizeof(pure_import_options)");
   if ((unsigned)o->format > PURE_FORMAT_ADJACENCY || (unsigned)o->header > PURE_HEADER_NO ||
       (unsigned)o->duplicates > PURE_DUPLICATE_LAST)
-    return host_fail(e, PURE_MISUSE, "pure_import_options: an unknown value");
+    return host_fail(e, PURE_MISUSE,
+                     "pure_import_new: options: an unknown format, header or duplicates");
   if (o->header == PURE_HEADER_YES && o->format >= PURE_FORMAT_EDGES)
     return host_fail(e, PURE_BAD_ARGUMENT, "edge lists have no header");
   return PURE_OK;
@@ -96,7 +98,8 @@ pure_status pure_import_new(pure_store *store, const char *list, const pure_impo
   if (out)
     *out = NULL;
   if (!host_is(store, HOST_STORE) || !list || !options || !out)
-    return host_misuse(error, "pure_import_new");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"list", list, HOST_POINTER},
+                       {"options", options, HOST_POINTER}, {"out", out, HOST_POINTER});
   pure_status status = check_options(options, error);
   pure_fill *fill = NULL;
   if (status == PURE_OK)
@@ -191,18 +194,18 @@ static bool decode(pure_import *m) {
   return true;
 }
 
-static pure_status usable(const pure_import *m, pure_error *e) {
+static pure_status usable(const pure_import *m, const char *function, pure_error *e) {
   if (!host_is(m, HOST_IMPORT))
-    return host_misuse(e, "pure_import");
-  return m->over ? host_fail(e, PURE_MISUSE, "the import is over") : PURE_OK;
+    return HOST_MISUSE(e, function, {"import", m, HOST_IMPORT});
+  return m->over ? host_fail(e, PURE_MISUSE, "%s: the import is over", function) : PURE_OK;
 }
 
 pure_status pure_import_feed(pure_import *m, const void *bytes, size_t n, pure_error *error) {
-  pure_status status = usable(m, error);
+  pure_status status = usable(m, __func__, error);
   if (status != PURE_OK)
     return status;
   if (!bytes && n)
-    return host_misuse(error, "pure_import_feed");
+    return HOST_MISUSE(error, __func__, {"bytes", bytes, HOST_POINTER});
   pure_error local;
   m->error = error ? error : &local;
   if (n == 0)
@@ -230,7 +233,7 @@ static pure_status fail_duplicate(pure_import *m, uint64_t later, uint64_t first
 }
 
 pure_status pure_import_finish(pure_import *m, pure_error *error) {
-  pure_status status = usable(m, error);
+  pure_status status = usable(m, __func__, error);
   if (status != PURE_OK)
     return status;
   pure_error local;

@@ -197,7 +197,23 @@ bool host_let_go(void *handle);
 /* Frees the handle's own memory, some time. */
 void host_bury(pure_engine *engine, void *handle);
 void host_clear_graves(pure_engine *engine);
-pure_status host_misuse(pure_error *e, const char *function);
+
+/* A parameter of a public function: a handle, or what may not be NULL. */
+#define HOST_POINTER ((host_kind)0)
+typedef struct {
+  const char *name;
+  const void *value;
+  host_kind kind;
+} host_param;
+/* Says what is wrong with the first of them that is not as it has to be. */
+pure_status host_misuse(pure_error *e, const char *function, const host_param *params, size_t n);
+/* A function as what is looked at for NULL alone. */
+static inline const void *host_pointer(void (*function)(void)) {
+  return (const void *)(uintptr_t)function;
+}
+#define HOST_MISUSE(e, function, ...)                                                              \
+  host_misuse(e, function, (const host_param[]){__VA_ARGS__},                                      \
+              sizeof((const host_param[]){__VA_ARGS__}) / sizeof(host_param))
 
 /* Give one reference back, whatever the state.  NULL is fine. */
 void host_engine_drop(pure_engine *engine);
@@ -240,7 +256,7 @@ pure_engine *host_fill_engine(const pure_fill *fill);
 ls_status host_fill_append(pure_fill *fill, uint32_t column, const int64_t *cells, size_t n);
 /* The fill can only be released from now on. */
 void host_fill_fail(pure_fill *fill);
-pure_status host_fill_usable(const pure_fill *fill, pure_error *e);
+pure_status host_fill_usable(const pure_fill *fill, const char *function, pure_error *e);
 ls_status host_fill_intern(pure_fill *fill, const char *bytes, size_t length, int64_t *id);
 /* As pure_fill_finish, but says which rows are alike instead of a message: PURE_BAD_DATA with
  * *first UINT64_MAX where that row was in the list before. */

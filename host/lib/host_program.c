@@ -51,7 +51,9 @@ pure_status pure_program_compile(pure_engine *engine, const char *name, const ch
   if (out)
     *out = NULL;
   if (!host_is(engine, HOST_ENGINE) || !name || (!text && length) || !out)
-    return host_misuse(error, "pure_program_compile");
+    return HOST_MISUSE(error, __func__, {"engine", engine, HOST_ENGINE},
+                       {"name", name, HOST_POINTER}, {"text", length ? text : "", HOST_POINTER},
+                       {"out", out, HOST_POINTER});
   reporter r = {engine, name, text ? text : "", length, report, user, error, 0};
   vm_module *module = NULL;
   ls_status status = lang_compile(engine->mem, name, r.text, length, &module, report_one, &r);
@@ -74,7 +76,9 @@ pure_status pure_program_load(pure_engine *engine, const char *name, const void 
   if (out)
     *out = NULL;
   if (!host_is(engine, HOST_ENGINE) || !name || (!bytes && length) || !out)
-    return host_misuse(error, "pure_program_load");
+    return HOST_MISUSE(error, __func__, {"engine", engine, HOST_ENGINE},
+                       {"name", name, HOST_POINTER}, {"bytes", length ? bytes : "", HOST_POINTER},
+                       {"out", out, HOST_POINTER});
   vm_module *module = NULL;
   vm_error bad = {0};
   ls_status status = vm_load(engine->mem, name, bytes, length, &module, &bad);
@@ -107,7 +111,8 @@ void pure_program_release(pure_program *program) {
 pure_status pure_program_write(const pure_program *program, pure_write write, void *user,
                                pure_error *error) {
   if (!host_is(program, HOST_PROGRAM) || !write)
-    return host_misuse(error, "pure_program_write");
+    return HOST_MISUSE(error, __func__, {"program", program, HOST_PROGRAM},
+                       {"write", host_pointer((void (*)(void))write), HOST_POINTER});
   ls_mem *mem = program->engine->mem;
   uint8_t *bytes = NULL;
   size_t length = 0, capacity = 0;
@@ -125,7 +130,8 @@ static bool write_file(void *user, const void *bytes, size_t n) {
 
 pure_status pure_program_save(const pure_program *program, const char *path, pure_error *error) {
   if (!host_is(program, HOST_PROGRAM) || !path)
-    return host_misuse(error, "pure_program_save");
+    return HOST_MISUSE(error, __func__, {"program", program, HOST_PROGRAM},
+                       {"path", path, HOST_POINTER});
   host_file f;
   pure_status status = host_file_open(&f, program->engine, path, error);
   if (status != PURE_OK)
@@ -150,7 +156,8 @@ static bool write_text(void *user, const char *bytes, size_t n) {
 pure_status pure_program_disasm(const pure_program *program, const char *function, pure_write write,
                                 void *user, pure_error *error) {
   if (!host_is(program, HOST_PROGRAM) || !write)
-    return host_misuse(error, "pure_program_disasm");
+    return HOST_MISUSE(error, __func__, {"program", program, HOST_PROGRAM},
+                       {"write", host_pointer((void (*)(void))write), HOST_POINTER});
   int only = -1;
   if (function && (only = vm_module_find(program->module, function, true)) < 0)
     return host_fail(error, PURE_NOT_FOUND, "there is no function `%s`", function);

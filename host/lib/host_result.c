@@ -197,25 +197,24 @@ static ls_status arrange(pure_result *r) {
   return LS_OK;
 }
 
-static pure_status check_column(const pure_result *r, uint32_t column, pure_error *e) {
+static pure_status check_column(const pure_result *r, uint32_t column, const char *function,
+                                pure_error *e) {
   if (!host_is(r, HOST_RESULT))
-    return host_misuse(e, "pure_result_column");
+    return HOST_MISUSE(e, function, {"result", r, HOST_RESULT});
   if (r->stale)
     return host_fail(e, PURE_STALE, "the session was called again since");
   if (column >= pure_result_columns(r))
-    return host_fail(e, PURE_MISUSE, "the result has no column %u", column);
+    return host_fail(e, PURE_MISUSE, "%s: column: the result has no column %u", function, column);
   return PURE_OK;
 }
 
-pure_status pure_result_column(pure_result *r, uint32_t column, pure_column *out,
-                               pure_error *error) {
-  if (out)
-    memset(out, 0, sizeof *out);
-  pure_status status = check_column(r, column, error);
+static pure_status read_column(pure_result *r, uint32_t column, pure_column *out,
+                               const char *function, pure_error *error) {
+  pure_status status = check_column(r, column, function, error);
   if (status != PURE_OK)
     return status;
   if (!out)
-    return host_misuse(error, "pure_result_column");
+    return HOST_MISUSE(error, function, {"out", out, HOST_POINTER});
   ls_status arranged = arrange(r);
   if (arranged != LS_OK)
     return host_fail_list(error, arranged);
@@ -229,16 +228,24 @@ pure_status pure_result_column(pure_result *r, uint32_t column, pure_column *out
   return PURE_OK;
 }
 
+pure_status pure_result_column(pure_result *r, uint32_t column, pure_column *out,
+                               pure_error *error) {
+  if (out)
+    memset(out, 0, sizeof *out);
+  return read_column(r, column, out, __func__, error);
+}
+
 /* Also checks the range and that the column is real or not. */
 static pure_status copy_start(pure_result *r, uint32_t column, uint64_t first, size_t n, bool real,
-                              pure_column *out, pure_error *error) {
-  pure_status status = pure_result_column(r, column, out, error);
+                              pure_column *out, const char *function, pure_error *error) {
+  pure_status status = read_column(r, column, out, function, error);
   if (status != PURE_OK)
     return status;
   if (first > out->rows || n > out->rows - first)
-    return host_fail(error, PURE_MISUSE, "the result has %llu rows", (unsigned long long)out->rows);
+    return host_fail(error, PURE_MISUSE, "%s: first or n: the result has %llu rows", function,
+                     (unsigned long long)out->rows);
   if (real != (out->type == PURE_REAL))
-    return host_fail(error, PURE_MISUSE, "column %u is of type %s", column,
+    return host_fail(error, PURE_MISUSE, "%s: column: %u is of type %s", function, column,
                      pure_type_name(out->type));
   return PURE_OK;
 }
@@ -246,11 +253,11 @@ static pure_status copy_start(pure_result *r, uint32_t column, uint64_t first, s
 pure_status pure_result_copy_ints(pure_result *r, uint32_t column, uint64_t first, size_t n,
                                   int64_t *out, pure_error *error) {
   pure_column c;
-  pure_status status = copy_start(r, column, first, n, false, &c, error);
+  pure_status status = copy_start(r, column, first, n, false, &c, __func__, error);
   if (status != PURE_OK || n == 0)
     return status;
   if (!out)
-    return host_misuse(error, "pure_result_copy_ints");
+    return HOST_MISUSE(error, __func__, {"out", out, HOST_POINTER});
   switch (c.width) {
   case 1:
     for (size_t i = 0; i < n; i++)
@@ -273,11 +280,11 @@ pure_status pure_result_copy_ints(pure_result *r, uint32_t column, uint64_t firs
 pure_status pure_result_copy_reals(pure_result *r, uint32_t column, uint64_t first, size_t n,
                                    double *out, pure_error *error) {
   pure_column c;
-  pure_status status = copy_start(r, column, first, n, true, &c, error);
+  pure_status status = copy_start(r, column, first, n, true, &c, __func__, error);
   if (status != PURE_OK || n == 0)
     return status;
   if (!out)
-    return host_misuse(error, "pure_result_copy_reals");
+    return HOST_MISUSE(error, __func__, {"out", out, HOST_POINTER});
   memcpy(out, (const double *)c.cells + first, n * sizeof *out);
   return PURE_OK;
 }

@@ -56,7 +56,7 @@ pure_status pure_session_new(pure_store *store, pure_session **out, pure_error *
   if (out)
     *out = NULL;
   if (!host_is(store, HOST_STORE) || !out)
-    return host_misuse(error, "pure_session_new");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"out", out, HOST_POINTER});
   if (!host_store_enter(store))
     return host_busy(error);
   pure_status status = session_make(store, NULL, out, error);
@@ -68,7 +68,8 @@ pure_status pure_session_on(pure_snapshot *snapshot, pure_session **out, pure_er
   if (out)
     *out = NULL;
   if (!host_is(snapshot, HOST_SNAPSHOT) || !out)
-    return host_misuse(error, "pure_session_on");
+    return HOST_MISUSE(error, __func__, {"snapshot", snapshot, HOST_SNAPSHOT},
+                       {"out", out, HOST_POINTER});
   return session_make(snapshot->store, snapshot, out, error);
 }
 
@@ -92,7 +93,8 @@ void pure_session_release(pure_session *session) {
 pure_status pure_session_limit(pure_session *session, const pure_limits *limits,
                                pure_error *error) {
   if (!host_is(session, HOST_SESSION) || !limits)
-    return host_misuse(error, "pure_session_limit");
+    return HOST_MISUSE(error, __func__, {"session", session, HOST_SESSION},
+                       {"limits", limits, HOST_POINTER});
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
     return host_busy(error);
@@ -124,7 +126,9 @@ static pure_status find_function(const pure_session *session, const char *name, 
   if (found >= 0) {
     *number = (unsigned)found;
     if (session->snapshot && module->fns[found].kind == VM_EVENT)
-      return host_fail(e, PURE_MISUSE, "`%s` is an event; a snapshot answers queries only", name);
+      return host_fail(
+          e, PURE_MISUSE,
+          "pure_session_call: function: `%s` is an event; a snapshot answers queries only", name);
     return PURE_OK;
   }
   const char *near = NULL;
@@ -173,7 +177,8 @@ static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
     break;
   }
   if (value->length && !value->as.t)
-    return host_fail(e, PURE_MISUSE, "a text without bytes");
+    return host_fail(e, PURE_MISUSE, "argument %u of %s `%s`, %s: a text whose bytes are NULL",
+                     i + 1, kind_name(fn), fn->name, p->name);
   if (host_utf8_check(value->as.t, value->length) != value->length)
     return host_fail(e, PURE_BAD_ARGUMENT,
                      "argument %u of %s `%s`, %s: not UTF-8 without NUL bytes", i + 1,
@@ -292,14 +297,16 @@ static pure_status call_inside(pure_session *session, const char *name, const pu
 }
 
 static pure_status call(pure_session *session, const char *name, const pure_value *values,
-                        const char *const *spelled, uint32_t n, pure_result **out, pure_error *e) {
+                        const char *const *spelled, uint32_t n, pure_result **out,
+                        const char *function, pure_error *e) {
   if (out)
     *out = NULL;
   if (!host_is(session, HOST_SESSION) || !name || (n && !values && !spelled))
-    return host_misuse(e, "pure_session_call");
+    return HOST_MISUSE(e, function, {"session", session, HOST_SESSION},
+                       {"function", name, HOST_POINTER}, {"arguments", NULL, HOST_POINTER});
   for (uint32_t i = 0; spelled && i < n; i++)
     if (!spelled[i])
-      return host_fail(e, PURE_MISUSE, "argument %u is NULL", i + 1);
+      return host_fail(e, PURE_MISUSE, "%s: arguments[%u] is NULL", function, i);
   if (!session_enter(session))
     return host_busy(e);
   host_hold(session); /* a host function may release it */
@@ -312,13 +319,13 @@ static pure_status call(pure_session *session, const char *name, const pure_valu
 pure_status pure_session_call(pure_session *session, const char *function,
                               const pure_value *arguments, uint32_t n, pure_result **out,
                               pure_error *error) {
-  return call(session, function, arguments, NULL, n, out, error);
+  return call(session, function, arguments, NULL, n, out, __func__, error);
 }
 
 pure_status pure_session_call_texts(pure_session *session, const char *function,
                                     const char *const *arguments, uint32_t n, pure_result **out,
                                     pure_error *error) {
-  return call(session, function, NULL, arguments, n, out, error);
+  return call(session, function, NULL, arguments, n, out, __func__, error);
 }
 
 /* What a query that returns the list would be; it lies behind the result, and with it the places of
@@ -381,7 +388,8 @@ pure_status pure_session_list(pure_session *session, const char *list, pure_resu
   if (out)
     *out = NULL;
   if (!host_is(session, HOST_SESSION) || !list || !out)
-    return host_misuse(error, "pure_session_list");
+    return HOST_MISUSE(error, __func__, {"session", session, HOST_SESSION},
+                       {"list", list, HOST_POINTER}, {"out", out, HOST_POINTER});
   if (!session_enter(session))
     return host_busy(error);
   pure_status status = list_inside(session, list, out, error);

@@ -338,7 +338,8 @@ bool pure_store_is_snapshot(const void *bytes, size_t length) {
 pure_status pure_store_load_bytes(pure_store *store, const char *name, const void *bytes,
                                   size_t length, pure_error *error) {
   if (!host_is(store, HOST_STORE) || !name || (!bytes && length))
-    return host_misuse(error, "pure_store_load_bytes");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"name", name, HOST_POINTER},
+                       {"bytes", bytes, HOST_POINTER});
   if (!host_store_enter(store))
     return host_busy(error);
   pure_status status = load_inside(store, name, bytes, length, error);
@@ -348,7 +349,7 @@ pure_status pure_store_load_bytes(pure_store *store, const char *name, const voi
 
 pure_status pure_store_load(pure_store *store, const char *path, pure_error *error) {
   if (!host_is(store, HOST_STORE) || !path)
-    return host_misuse(error, "pure_store_load");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"path", path, HOST_POINTER});
   pure_engine *engine = store->program->engine;
   uint8_t *bytes;
   size_t length, capacity;

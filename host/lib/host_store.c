@@ -30,7 +30,8 @@ pure_status pure_store_new(pure_program *program, pure_store **out, pure_error *
   if (out)
     *out = NULL;
   if (!host_is(program, HOST_PROGRAM) || !out)
-    return host_misuse(error, "pure_store_new");
+    return HOST_MISUSE(error, __func__, {"program", program, HOST_PROGRAM},
+                       {"out", out, HOST_POINTER});
   if (!host_externs_seal(program))
     return host_busy(error);
   pure_engine *engine = program->engine;
@@ -82,7 +83,7 @@ pure_status pure_store_digest(pure_store *store, uint64_t *out, pure_error *erro
   if (out)
     *out = 0;
   if (!host_is(store, HOST_STORE) || !out)
-    return host_misuse(error, "pure_store_digest");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"out", out, HOST_POINTER});
   if (!host_store_enter(store))
     return host_busy(error);
   *out = ls_store_digest(vm_link_store(store->link));
@@ -137,7 +138,7 @@ pure_status pure_snapshot_take(pure_store *store, pure_snapshot **out, pure_erro
   if (out)
     *out = NULL;
   if (!host_is(store, HOST_STORE) || !out)
-    return host_misuse(error, "pure_snapshot_take");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"out", out, HOST_POINTER});
   pure_engine *engine = store->program->engine;
   pure_snapshot *snapshot = host_handle_new(engine, HOST_SNAPSHOT, sizeof *snapshot);
   if (!host_is(snapshot, HOST_SNAPSHOT))
@@ -179,20 +180,22 @@ pure_status pure_snapshot_digest(const pure_snapshot *snapshot, uint64_t *out, p
   if (out)
     *out = 0;
   if (!host_is(snapshot, HOST_SNAPSHOT) || !out)
-    return host_misuse(error, "pure_snapshot_digest");
+    return HOST_MISUSE(error, __func__, {"snapshot", snapshot, HOST_SNAPSHOT},
+                       {"out", out, HOST_POINTER});
   *out = ls_snapshot_digest(snapshot->lists);
   return PURE_OK;
 }
 
 pure_status pure_snapshot_save(const pure_snapshot *snapshot, const char *path, pure_error *error) {
   if (!host_is(snapshot, HOST_SNAPSHOT) || !path)
-    return host_misuse(error, "pure_snapshot_save");
+    return HOST_MISUSE(error, __func__, {"snapshot", snapshot, HOST_SNAPSHOT},
+                       {"path", path, HOST_POINTER});
   return host_snap_write(snapshot->store, snapshot->lists, path, error);
 }
 
 pure_status pure_store_save(pure_store *store, const char *path, pure_error *error) {
   if (!host_is(store, HOST_STORE) || !path)
-    return host_misuse(error, "pure_store_save");
+    return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"path", path, HOST_POINTER});
   pure_snapshot *snapshot;
   pure_status status = pure_snapshot_take(store, &snapshot, error);
   if (status != PURE_OK)

@@ -127,7 +127,10 @@ size_t host_value_spell(ls_type type, ls_val value, char *out) {
 pure_status pure_value_parse(pure_type type, const char *bytes, size_t length, pure_value *out,
                              pure_error *error) {
   if (!out || (!bytes && length) || type == PURE_NOTHING || (unsigned)type >= PURE_NTYPES)
-    return host_fail(error, PURE_MISUSE, "pure_value_parse: a parameter is NULL or no type");
+    return host_fail(error, PURE_MISUSE, "pure_value_parse: %s",
+                     !out               ? "out is NULL"
+                     : !bytes && length ? "bytes is NULL"
+                                        : "type is no pure_type of values");
   memset(out, 0, sizeof *out);
   if (!bytes)
     bytes = "";

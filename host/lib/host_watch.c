@@ -71,7 +71,7 @@ void host_watch_begin(pure_session *session) {
 pure_status pure_session_progress(pure_session *session, uint64_t every, pure_progress progress,
                                   void *user, pure_error *error) {
   if (!host_is(session, HOST_SESSION))
-    return host_misuse(error, "pure_session_progress");
+    return HOST_MISUSE(error, __func__, {"session", session, HOST_SESSION});
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
     return host_busy(error);

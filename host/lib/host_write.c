@@ -192,13 +192,16 @@ static void put_result(writer *w, pure_result *r, bool *more) {
 }
 
 static pure_status write_piece(pure_result *result, pure_format format, size_t most,
-                               pure_write write, void *user, bool *more, pure_error *error) {
+                               pure_write write, void *user, bool *more, const char *function,
+                               pure_error *error) {
   if (!host_is(result, HOST_RESULT) || !write)
-    return host_misuse(error, "pure_result_write");
+    return HOST_MISUSE(error, function, {"result", result, HOST_RESULT},
+                       {"write", host_pointer((void (*)(void))write), HOST_POINTER});
   if (result->stale)
     return host_fail(error, PURE_STALE, "the session was called again since");
   if (format != PURE_FORMAT_CSV && format != PURE_FORMAT_TSV && format != PURE_FORMAT_JSON)
-    return host_fail(error, PURE_MISUSE, "results are written as CSV, TSV or JSON");
+    return host_fail(error, PURE_MISUSE, "%s: format: results are written as CSV, TSV or JSON",
+                     function);
   pure_engine *engine = result->session->store->program->engine;
   writer *w = host_alloc(engine, sizeof *w);
   if (!w)
@@ -223,7 +226,7 @@ pure_status pure_result_write(pure_result *result, pure_format format, pure_writ
                               pure_error *error) {
   bool more = false;
   pure_result_rewind(result);
-  pure_status status = write_piece(result, format, SIZE_MAX, write, user, &more, error);
+  pure_status status = write_piece(result, format, SIZE_MAX, write, user, &more, __func__, error);
   pure_result_rewind(result);
   return status;
 }
@@ -232,7 +235,10 @@ pure_status pure_result_write_part(pure_result *result, pure_format format, size
                                    pure_write write, void *user, bool *more, pure_error *error) {
   if (more)
     *more = false;
-  if (!more || !n)
-    return host_misuse(error, "pure_result_write_part");
-  return write_piece(result, format, n, write, user, more, error);
+  if (!more)
+    return HOST_MISUSE(error, __func__, {"result", result, HOST_RESULT},
+                       {"more", more, HOST_POINTER});
+  if (!n)
+    return host_fail(error, PURE_MISUSE, "%s: n is 0", __func__);
+  return write_piece(result, format, n, write, user, more, __func__, error);
 }

@@ -363,7 +363,8 @@ START_TEST(malformed) {
   host_fine(pure_fill_new(w.store, "all", &fill, &e), &e);
   host_refused(pure_fill_arrow(fill, NULL, &t.array, &e), &e, PURE_MISUSE, "NULL");
   pure_fill_release(fill);
-  host_refused(pure_fill_arrow(fill, &t.schema, &t.array, &e), &e, PURE_MISUSE, "closed");
+  host_refused(pure_fill_arrow(fill, &t.schema, &t.array, &e), &e, PURE_MISUSE,
+               "fill has been released");
   host_close(&w);
 }
 END_TEST
@@ -445,7 +446,8 @@ START_TEST(results_that_are_no_table) {
   pure_result *r = call(&w, "one");
   host_refused(pure_result_arrow(r, &schema, &array, &e), &e, PURE_MISUSE, "rows");
   pure_result_release(r);
-  host_refused(pure_result_arrow(r, &schema, &array, &e), &e, PURE_MISUSE, "closed");
+  host_refused(pure_result_arrow(r, &schema, &array, &e), &e, PURE_MISUSE,
+               "result has been released");
   r = call(&w, "none");
   host_fine(pure_result_arrow(r, &schema, &array, &e), &e);
   ck_assert_int_eq(array.length, 0);

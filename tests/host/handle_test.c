@@ -196,7 +196,7 @@ START_TEST(sizes_of_structs) {
   pure_engine_release(engine);
   pure_jit_options tiers = {.size = 1};
   o = (pure_engine_options){.size = sizeof o, .tiers = &tiers};
-  host_refused(pure_engine_new(&o, &engine, &e), &e, PURE_MISUSE, "pure_jit_options.size");
+  host_refused(pure_engine_new(&o, &engine, &e), &e, PURE_MISUSE, "options.tiers->size");
 }
 END_TEST
 
