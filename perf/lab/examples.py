@@ -8,7 +8,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "host/examples"
 
 # Data is made by events added to the example: `x` runs through a Lehmer generator, and
 # `x * n / 2147483647` is a number below n. %s is what is done with the row number i and with two
-# nodes a and b, of which there is one for ten rows.
+# nodes a and b, of which there is one for ten rows. Each account has enough for 100 transfers.
 MAKE = """
 event lab_make(rows: int) {
   let nodes = max(rows / 10, 4)
@@ -26,7 +26,7 @@ EDGE = "put edges (a, b)"
 # name of the case: (what is done for a row, function, arguments)
 CASES = {
     "bank/per_branch": ('put accounts (i, a % 50, "owner", b)', "per_branch", ()),
-    "bank/transfer": ('put accounts (i, a % 50, "owner", b + 1)', "transfer", (1, 2, 1)),
+    "bank/transfer": ('put accounts (i, a % 50, "owner", b + 100)', "transfer", (1, 2, 1)),
     "bfs/levels": (EDGE, "levels", (0,)),
     "bfs_direction/bfs": (EDGE + "\n    put in_edges (a, b)", "bfs", (0, "nodes")),
     "deps/depths": (EDGE + '\n    if a not in names {\n      put names (a, "p" + text(a))\n'

@@ -4,7 +4,9 @@ import random
 import statistics
 
 SHORT = 0.02      # ms: pure-run tells thousandths of one, so shorter times are not compared
+LEAST = 0.002     # ms: the least that is drawn
 TOLERANCE = 1.05  # a ratio up to this is no shortfall
+ENOUGH = 3        # processes, for a difference between them to mean something
 DRAWS = 400
 
 
@@ -98,7 +100,7 @@ def slower_cold(facts):
                 against = facts.get(case, rows, 0 if what == "cold" else level, "cold")
                 if not r or not against or now / before <= TOLERANCE:
                     continue
-                if min(r["process_ms"]) > max(against["process_ms"]):
+                if len(r["process_ms"]) >= ENOUGH and min(r["process_ms"]) > max(against["process_ms"]):
                     found.append((now / before, f"{place(case, rows)}: level {level} {what} takes {now / before:.2f} "
                                                 f"times as long as {other}, from process start to answer."))
     return found
@@ -128,9 +130,12 @@ def not_compiled(facts):
 
 
 def unsettled(facts):
-    return [(0, f"{place(r['case'], r['rows'])}: level {r['level']} was still compiling behind the "
-                f"{r['calls_before']} calls that warm up; medians leave that out.")
-            for r in facts.ways.values() if not r["settled"]]
+    levels = {}
+    for r in facts.ways.values():
+        if not r["settled"]:
+            levels.setdefault((r["case"], r["rows"], r["calls_before"]), []).append(str(r["level"]))
+    return [(0, f"{place(case, rows)}: level{'s' * (len(which) > 1)} {', '.join(which)} still compiled something behind the {calls} calls that "
+                f"warm up; medians leave that out.") for (case, rows, calls), which in levels.items()]
 
 
 def untold(facts):

@@ -42,10 +42,11 @@ class Point:
         self.job.plan(seen.run[0], seen.works[0], budget)
 
     def measure(self, rounds, seconds, step):
-        """The round that is not timed, and then as many as there is time for, but at least one."""
+        """The round that is not timed, and then as many as there is time for, but at least two where so many are
+        wanted."""
         began = time.perf_counter()
         for turn in range(rounds + 1):
-            if turn > 1 and time.perf_counter() - began > seconds:
+            if turn > 2 and time.perf_counter() - began > seconds:
                 break
             for level, way in self.contestants(turn):
                 step(f"{self.job.where()}: level {level} {way}", turn)

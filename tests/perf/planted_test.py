@@ -100,6 +100,19 @@ def test_cold_sweep(folder):
     caught(run(*sweep, "2", "--json", folder / "out.jsonl", "bfs"))
 
 
+def test_tiers(folder):
+    tiers = [SRC / "perf/tiers", "--sizes", "400", "--rounds", "1", "--no-html", "--instructions", "none", "--out",
+             folder]
+    fine = run(*tiers, "--levels", "0,1,3", "bfs/levels")
+    assert fine.returncode == 0 and "bfs/levels" in fine.stdout, fine
+    (folder / "tiers.jsonl").unlink()
+    for words in ["bfs/levels"], ["--floors", "scalar", "bank/transfer"]:
+        done = run(*tiers, *words)
+        caught(done)
+        assert not list(folder.iterdir()), list(folder.iterdir())
+        assert "level 2" in done.stderr, done
+
+
 def main():
     if not (PLANTED / "libpure-llvmjit.so").exists():
         print("skipped: built without LLVM")
