@@ -42,6 +42,10 @@ class Facts:
     def get(self, case, rows, level, way):
         return self.ways.get((case, rows, level, way))
 
+    def of(self, case, rows, level, way, name):
+        r = self.get(case, rows, level, way)
+        return r[name] if r else None
+
     def samples(self, r):
         """Of calls, by the clock that was asked for."""
         return r["cpu_ms"] if self.clock == "cpu" and r["cpu_ms"] else r["run_ms"]
@@ -171,9 +175,14 @@ def worst(found, most):
 
 def shortfalls(facts):
     texts = []
-    for group in (slower_warm, beside_c, slower_cold, not_compiled, unsettled):
+    for group in (slower_warm, beside_c, slower_cold, not_compiled):
         texts += worst(group(facts), 4)
-    return texts + untold(facts)
+    return texts
+
+
+def limits(facts):
+    """How far the figures can be trusted."""
+    return worst(unsettled(facts), 3) + untold(facts)
 
 
 def summary(facts):

@@ -18,8 +18,10 @@ h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .5r
 h3 { font-size: 1rem; margin: .2rem 0; }
 p, li { max-width: 75ch; } ul { padding-left: 1.2rem; margin: .5rem 0; }
 .soft, figcaption { color: var(--soft); font-size: .875rem; }
-.summary { background: var(--panel); border-left: 4px solid var(--l3); padding: .5rem 1rem; margin: 1rem 0; }
+.summary { background: var(--panel); border-left: 4px solid var(--l3); padding: .5rem 1rem; }
 .short { background: var(--panel); border-left: 4px solid var(--bad); padding: .5rem 1rem; }
+.short h3 { color: var(--soft); font-size: .9rem; } .short h3 + ul { color: var(--soft); font-size: .875rem; }
+.opening { display: grid; gap: 16px; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); margin: 1rem 0; }
 .short h2, .summary h2 { margin-top: .3rem; }
 .plots { display: grid; gap: 16px; grid-template-columns: repeat(auto-fill, minmax(min(360px, 100%), 1fr)); align-items: start; }
 figure { margin: 0; padding: 8px; background: var(--panel); border-radius: 6px; min-width: 0; }
@@ -95,7 +97,7 @@ def compile_plot(facts):
         groups.append((case, [statistics.median(r["compile_ms"]) if r else None for r in found]))
     if not any(any(by) for _, by in groups):
         return ""
-    svg = plots.bars("compile", groups, series(facts, levels), "ms", log=False)
+    svg = plots.bars("compile", groups, series(facts, levels), "ms")
     return figure("Compile time", svg, "Of all code that a warm process compiled, deopts and all, at the largest size.")
 
 
@@ -112,6 +114,28 @@ def process_plot(facts):
                      f"level {facts.top} / level 0", log=False, mark=1)
     return figure("A process of one call", svg, "From its start to the answer, at the largest size. Left of the line: "
                                                 "compiling has paid within that call.")
+
+
+def memory_plot(facts):
+    groups = [(c, [facts.of(c, facts.largest(c), n, "warm", "peak_mb") for n in facts.levels]) for c in facts.cases]
+    svg = plots.bars("memory", groups, series(facts, facts.levels), "MB", log=False)
+    return figure("Memory", svg, "Peak of a warm process at the largest size, data, compiler and all.")
+
+
+def instructions_plot(facts):
+    counted = {(c, n): [facts.of(c, n, level, "warm", "instructions") for level in facts.levels]
+               for c, n in facts.points()}
+    best = {c: max((n for n in facts.sizes(c) if any(counted.get((c, n), []))), default=None) for c in facts.cases}
+    levels = [n for at, n in enumerate(facts.levels) if at and any(of[at] for of in counted.values())]
+    groups = [(c, [counted[c, rows][facts.levels.index(n)] for n in levels], counted[c, rows][0])
+              for c, rows in best.items() if rows is not None and counted[c, rows][0]]
+    groups = [(c, [n / base if n else None for n in by]) for c, by, base in groups]
+    if not any(any(by) for _, by in groups):
+        return ""
+    by = {r["instructions_by"] for r in facts.ways.values()} - {""}
+    svg = plots.bars("instructions", groups, series(facts, levels), "this level / level 0", mark=1)
+    return figure("Instructions", svg, f"Of a warm call, counted by {' and '.join(sorted(by))}, at the largest size that "
+                                       "was counted. Left of the line: fewer.")
 
 
 def size_plots(facts):
@@ -158,7 +182,7 @@ def loop_rows(facts):
     last = None
     for (case, kind, name), found in by.items():
         top = found.get((facts.top, "warm")) or next(iter(found.values()))
-        label = f"{case}  {name}" + (" (whole)" if kind == "function" else "")
+        label = f"{case.split('/')[0]} {name}" + (" (whole)" if kind == "function" else "")
         cells = [label, *(tier(found.get((n, "warm"))) for n in facts.levels[1:]), tier(found.get((facts.top, "cold"))),
                  f"{top['entries']:,}", f"{top['headers']:,}", str(top["deopts"]), exits(top), (top["reason"], "text")]
         yield "first" if case != last else "", cells
@@ -188,14 +212,17 @@ def opening(facts):
     return [f"<h1>Pure by level</h1><p class=\"soft\">{escape(m.get('machine', '?'))}, {escape(m.get('processors', '?'))} "
             f"processors, load {escape(m.get('load', '?'))}; kernel {escape(m.get('kernel', '?'))}; "
             f"{escape(m.get('compiler', '?'))}; commit {escape(m.get('commit', '?'))}; {escape(facts.clock)} clock.</p>",
-            '<section class="summary"><h2>In short</h2>' + items(
+            '<div class="opening"><section class="summary"><h2>In short</h2>' + items(
                 ["Answers and work are the same at all levels and in all ways; they were compared before any time was "
                  "told."] + reading.summary(facts)) + "</section>",
-            '<section class="short"><h2>Shortfalls</h2>' + items(short or ["None found."]) + "</section>"]
+            '<section class="short"><h2>Shortfalls</h2>' + items(short or ["None found."]) +
+            "<h3>How far to trust this</h3>" + items(reading.limits(facts) or ["Everything was measured."]) +
+            "</section></div>"]
 
 
 def pictures(facts):
-    overview = [plot(facts) for plot in (speed_plot, floor_plot, process_plot, compile_plot)]
+    overview = [plot(facts) for plot in (speed_plot, floor_plot, process_plot, compile_plot,
+                                          instructions_plot, memory_plot)]
     texts = ['<h2>By level</h2><div class="plots">' + "".join(overview) + "</div>"]
     sizes = size_plots(facts)
     if sizes:

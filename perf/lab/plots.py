@@ -6,6 +6,7 @@ from lab import CannotRun
 
 WIDTH = 400
 COLOURS = {0: "#8a8f98", 1: "#d9822b", 2: "#2f8fd0", 3: "#2fa36b"}  # to be told apart on light and on dark
+TICS = ", ".join(f"'{n:g}' {n:g}" for power in range(-2, 5) for n in (10 ** power, 2 * 10 ** power, 5 * 10 ** power))
 INK, FAINT = "#010203", "#040506"  # replaced by what the page says
 
 
@@ -65,11 +66,11 @@ def bars(name, groups, series, xlabel, log=True, mark=None):
                           f"title {quoted(title)}")
     script += [f"set ytics ({', '.join(tics)})", f"set yrange [{-len(groups) + 0.4}:0.6]", "unset grid",
                f"set grid xtics lc rgb '{FAINT}'", f"set xlabel {quoted(xlabel)}",
-               "set key outside top center horizontal samplen 1", f"set xrange [{least}:{max(values + [mark or 0]) * (1.3 if log else 1.08)}]"]
+               f"set key at screen {1 - 6 / WIDTH}, screen 0.99 right top horizontal samplen 1 width -1", "set tmargin 2.6",
+               "set ytics scale 0", f"set xrange [{least}:{max(values + [mark or 0]) * (1.3 if log else 1.08)}]"]
     if log:
         script.append("set logscale x")
-        script.append("set xtics add ('0.5' 0.5, '1' 1, '2' 2, '5' 5, '10' 10, '20' 20, '50' 50)"
-                      if max(values) / least < 300 else "set xtics auto")
+        script.append(f"set xtics ({TICS})" if max(values) / least < 100 else "set xtics auto")
     if mark:
         script.append(f"set arrow 1 from {mark},graph 0 to {mark},graph 1 nohead lw 1.5 lc rgb '{INK}'")
     script.append("plot " + ", \\\n  ".join(curves))

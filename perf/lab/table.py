@@ -53,9 +53,10 @@ def show(facts):
           f"{m.get('commit', '?')}; answers and work equal at all levels and in all ways")
     for text in reading.summary(facts):
         paragraph(text)
-    print(terminal.paint("Shortfalls and what is not told", "bold"))
-    for text in reading.shortfalls(facts) or ["none found"]:
-        paragraph(text, "- ")
+    for title, texts in (("Shortfalls", reading.shortfalls(facts)), ("How far to trust this", reading.limits(facts))):
+        print(terminal.paint(title, "bold"))
+        for text in texts or ["nothing found"]:
+            paragraph(text, "- ")
     table = []
     for row, speed in rows_of(facts):
         line = [row[name] for name in HEAD]
