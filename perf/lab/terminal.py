@@ -20,7 +20,7 @@ class Progress:
         spent = time.monotonic() - self.began
         left = f", {spent / share - spent:.0f} s left" if share > 0.03 else ""
         bar = "#" * round(share * 24)
-        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+        width = (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 1
         print(f"\r\033[K{f'[{bar:<24}] {share * 100:3.0f} %{left}  {text}'[:width]}", end="", file=sys.stderr, flush=True)
 
     def step(self, text, by=1):
