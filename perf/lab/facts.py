@@ -15,7 +15,7 @@ def mean(values):
 
 
 def interval(a, b):
-    """Of the ratio of the medians a / b: what 95 of 100 samples drawn from both come to (bootstrap)."""
+    """Of the ratio of the medians a / b of processes: what 95 of 100 samples drawn from them come to (bootstrap)."""
     draw = random.Random(1)
     ratios = sorted(statistics.median(draw.choices(a, k=len(a))) / max(statistics.median(draw.choices(b, k=len(b))), 1e-9)
                     for _ in range(DRAWS))
@@ -50,6 +50,12 @@ class Facts:
         """Of calls, by the clock that was asked for."""
         return r["cpu_ms"] if self.clock == "cpu" and r["cpu_ms"] else r["run_ms"]
 
+    def by_process(self, r):
+        """The median of the calls of each process: calls of one process are not independent."""
+        found, n = self.samples(r), len(r["process_ms"])
+        each = len(found) // n
+        return [statistics.median(found[i * each:(i + 1) * each]) for i in range(n)]
+
     def ms(self, case, rows, level, way):
         r = self.get(case, rows, level, way)
         return statistics.median(self.samples(r)) if r else None
@@ -77,19 +83,29 @@ def place(case, rows):
     return f"{case} at {rows:,} rows" if rows else case
 
 
+def beyond_chance(facts, slow, fast):
+    """In words, or None where it may be chance."""
+    a, b = facts.by_process(slow), facts.by_process(fast)
+    if min(len(a), len(b)) >= ENOUGH:
+        least, most = interval(a, b)
+        return f"95 %: {least:.2f} to {most:.2f}" if least > 1 else None
+    a, b = (statistics.quantiles(facts.samples(r) * 2, n=4) for r in (slow, fast))
+    return "few rounds: may be chance" if a[0] > b[2] else None
+
+
 def slower_warm(facts):
-    """Pairs of levels of which the higher one is slower, beyond chance."""
+    """Pairs of levels of which the higher one is slower."""
     found = []
     for case, rows in facts.points():
         for low, high in zip(facts.levels, facts.levels[1:]):
-            a, b = (facts.get(case, rows, at, "warm") for at in (high, low))
-            if not a or not b or facts.ms(case, rows, low, "warm") < SHORT:
+            slow, fast = (facts.get(case, rows, at, "warm") for at in (high, low))
+            if not slow or not fast or facts.ms(case, rows, low, "warm") < SHORT:
                 continue
             ratio = facts.ms(case, rows, high, "warm") / facts.ms(case, rows, low, "warm")
-            least, most = interval(facts.samples(a), facts.samples(b))
-            if ratio > TOLERANCE and least > 1:
+            sure = beyond_chance(facts, slow, fast) if ratio > TOLERANCE else None
+            if sure:
                 found.append((ratio, f"{place(case, rows)}: level {high} takes {ratio:.2f} times as long as level {low} "
-                                     f"(95 %: {least:.2f} to {most:.2f}), warm."))
+                                     f"({sure}), warm."))
     return found
 
 
@@ -160,6 +176,8 @@ def untold(facts):
     if facts.machine.get("load", 0) > facts.machine.get("processors", 1):
         found.append(f"Other work ran on this machine (load {facts.machine['load']:.1f} on "
                      f"{facts.machine['processors']} processors): times are unsteady.")
+    if facts.clock == "cpu" and not all(r["cpu_ms"] for r in facts.ways.values()):
+        found.append("Processor time was not counted here: times of calls are of the wall clock.")
     few = min((len(r["process_ms"]) for r in facts.ways.values()), default=0)
     if few < 5:
         found.append(f"Some points have {few} timed round{'s' * (few != 1)} only: small differences mean nothing there.")

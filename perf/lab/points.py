@@ -41,12 +41,11 @@ class Point:
         seen = self.run(self.levels[0], "cold", False)
         self.job.plan(seen.run[0], seen.works[0], budget)
 
-    def measure(self, rounds, seconds, step):
-        """The round that is not timed, and then as many as there is time for, but at least two where so many are
-        wanted."""
+    def measure(self, rounds, fewest, seconds, step):
+        """The round that is not timed, and then as many as there is time for."""
         began = time.perf_counter()
         for turn in range(rounds + 1):
-            if turn > 2 and time.perf_counter() - began > seconds:
+            if turn > fewest and time.perf_counter() - began > seconds:
                 break
             for level, way in self.contestants(turn):
                 step(f"{self.job.where()}: level {level} {way}", turn)

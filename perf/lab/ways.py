@@ -168,6 +168,7 @@ def run(pure_run, job, level, way, folder, watch):
     if not len(times) == len(works) == len(answers) == calls:
         raise CannotRun(f"{job.where()}: {calls} calls, but {len(times)} times, {len(works)} works and "
                         f"{len(answers)} answers were told")
+    cpu = cpu if len(cpu) == calls else []  # where the system does not let it be counted
     facts = facts_of(said) | {"settled": not watch or way != "warm" or settled(said, job.warming)}
     return Seen(answers, [int(w) for w in works], [float(t) for t in times], [float(t) for t in cpu],
                 process, facts, loops_of(said))
