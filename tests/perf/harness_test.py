@@ -168,6 +168,9 @@ def test_callgrind():
     found = {row["name"]: row["instructions"] for row in map(json.loads, done.stdout.splitlines())}
     assert 5 < found["plain C"] / 20000 < 40, (found, done.stderr)
     assert found["plain C"] < found["narrow_ahead"] < found["Pure level 0"], found
+    spoiled = run(*count[:-1], "none", "--floors", "none", "--spoil", "plain C", status=1,
+                  BFS_RUN=str(perf("bfs-run")))
+    assert spoiled.stdout == "" and "wrong answer: plain C" in spoiled.stderr, spoiled
 
 
 COUNTERS = ["cycles", "instructions", "branches", "branch_misses", "L1D_loads", "L1D_misses",
@@ -334,10 +337,12 @@ def main():
         print("skipped: the programs of perf/ are not built")
         return 77
     tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    for name, test in tests:
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder)) if test.__code__.co_argcount else test()
-        print(f"ok {name}")
+    with tempfile.TemporaryDirectory() as cache:  # the same programs all the time: compiled once
+        ENVIRONMENT["PURE_JIT_CACHE"] = cache
+        for name, test in tests:
+            with tempfile.TemporaryDirectory() as folder:
+                test(pathlib.Path(folder)) if test.__code__.co_argcount else test()
+            print(f"ok {name}", flush=True)
     return 0
 
 

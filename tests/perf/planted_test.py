@@ -117,10 +117,12 @@ def main():
     if not (PLANTED / "libpure-llvmjit.so").exists():
         print("skipped: built without LLVM")
         return 77
-    for name, test in [(n, t) for n, t in globals().items() if n.startswith("test_")]:
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder)) if test.__code__.co_argcount else test()
-        print(f"ok {name}")
+    with tempfile.TemporaryDirectory() as cache:  # code is compiled once, with its error
+        ENVIRONMENT["PURE_JIT_CACHE"] = cache
+        for name, test in [(n, t) for n, t in globals().items() if n.startswith("test_")]:
+            with tempfile.TemporaryDirectory() as folder:
+                test(pathlib.Path(folder)) if test.__code__.co_argcount else test()
+            print(f"ok {name}", flush=True)
     return 0
 
 
