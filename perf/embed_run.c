@@ -13,13 +13,15 @@
 #include "perf/support/args.h"
 
 static const char tool[] = "embed-run";
-static const char usage[] = "usage: embed-run [OPTION]...\n"
-                            "  --rows N     of the columns (10000000)\n"
-                            "  --calls N    of the function (2000000)\n"
-                            "  --rounds N   timed (15)\n"
-                            "  --clock wall|cpu\n"
-                            "  --help\n"
-                            "Exit status: 0 fine, 1 wrong answer, 2 usage, 3 cannot run.\n";
+static const char usage[] =
+    "usage: embed-run [OPTION]...\n"
+    "  --rows N     of the columns (10000000)\n"
+    "  --calls N    of the function (2000000)\n"
+    "  --rounds N   timed (15)\n"
+    "  --clock wall|cpu\n"
+    "  --json       a line for each of both, its ratio to the first of its own\n"
+    "  --help\n"
+    "Exit status: 0 fine, 1 wrong answer, 2 usage, 3 cannot run.\n";
 
 static const char text[] = "list l (a: int, b: int, c: int)\n"
                            "pure extern fn plus(a: int, b: int): int\n"
@@ -39,6 +41,7 @@ enum { COLUMNS = 3 };
 typedef struct {
   uint64_t rows, calls, rounds;
   sample_clock clock;
+  bool json;
   int64_t *column[COLUMNS];
   int64_t sum; /* of all cells */
 } options;
@@ -296,6 +299,18 @@ static void print_all(const options *o, const racer fills[FILLS], const racer ca
   race_print(callers, CALLERS, rounds, &base, 1);
 }
 
+static void print_json(const options *o, const char *what, uint64_t n, const racer *r, int racers) {
+  uint32_t rounds = (uint32_t)o->rounds;
+  for (int i = 0; i < racers; i++) {
+    printf("{\"race\":\"%s\",\"name\":\"%s\",\"n\":%" PRIu64
+           ",\"rounds\":%u,\"clock\":\"%s\",\"base_ms\":%.4f,\"ratio\":%.4f",
+           what, r[i].name, n, rounds, sample_clock_name(o->clock), sample_median(r->ms, rounds),
+           race_ratio(&r[i], r, rounds));
+    race_print_json(&r[i], rounds);
+    printf(",\"work\":%" PRIu64 "}\n", r[i].work);
+  }
+}
+
 /* No time is printed before both races are over. */
 static race_status run_all(options *o) {
   side sides[LEVELS] = {{0}};
@@ -303,8 +318,12 @@ static race_status run_all(options *o) {
   race_status status = make_columns(o) ? race_columns(o, fills) : RACE_CANNOT;
   if (status == RACE_OK)
     status = race_calls(o, sides, callers);
-  if (status == RACE_OK)
+  if (status == RACE_OK && o->json) {
+    print_json(o, "columns", o->rows, fills, FILLS);
+    print_json(o, "calls", o->calls, callers, CALLERS);
+  } else if (status == RACE_OK) {
     print_all(o, fills, callers);
+  }
   race_free(fills, FILLS);
   race_free(callers, CALLERS);
   for (int i = 0; i < LEVELS; i++)
@@ -318,6 +337,7 @@ int main(int argc, char **argv) {
                                {"--calls", ARGS_NUMBER, &o.calls, 1, UINT64_C(1) << 31},
                                {"--rounds", ARGS_NUMBER, &o.rounds, 1, 100000},
                                {"--clock", ARGS_CLOCK, &o.clock, 0, 0},
+                               {"--json", ARGS_FLAG, &o.json, 0, 0},
                                {0}};
   int status = 0;
   if (!args_parse(argc, argv, tool, usage, table, &status))
