@@ -84,6 +84,7 @@ typedef struct {
   void *user;
   uint64_t every, next; /* work */
   uint64_t deadline_ns; /* 0: none */
+  uint64_t next_ns;     /* progress is told then at the latest */
   uint64_t told;        /* work, at the last look */
   uint64_t tick_ns;     /* of the coarse clock, at the last look after a host function */
   bool late;

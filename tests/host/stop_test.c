@@ -114,7 +114,53 @@ START_TEST(progress_goes_forward) {
 }
 END_TEST
 
+static const char slow_program[] = "pure extern fn nap(i: int): int\n"
+                                   "query naps(n: int): int {\n"
+                                   "  var s = 0\n"
+                                   "  for i in 1..n { s += nap(i) }\n"
+                                   "  return s\n"
+                                   "}\n";
+
+static int64_t nap(pure_call *call, int64_t i) {
+  (void)call;
+  nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  return i;
+}
+
+static bool third(void *user, uint64_t work) {
+  (void)work;
+  return ++*(int *)user < 3;
+}
+
+/* Functions of the host take long and charge little: progress is told all the same. */
+START_TEST(progress_beside_slow_functions) {
+  for (pure_jit jit = PURE_JIT_0; jit <= PURE_JIT_3; jit += PURE_JIT_3 - PURE_JIT_0) {
+    host_world w = {0};
+    pure_error e = {0};
+    int told = 0;
+    const pure_binding b = {"pure nap(int): int", (pure_function)nap, NULL};
+    pure_jit_options tiers = {.size = sizeof tiers, .threshold = 1};
+    pure_engine_options options = {
+        .size = sizeof options, .jit = jit, .jit_sync = true, .tiers = &tiers};
+    host_fine(pure_engine_new(&options, &w.engine, &e), &e);
+    host_fine(pure_program_compile(w.engine, "n.pure", slow_program, strlen(slow_program), NULL,
+                                   NULL, &w.program, &e),
+              &e);
+    host_fine(pure_bind(w.program, &b, 1, &e), &e);
+    host_fine(pure_store_new(w.program, &w.store, &e), &e);
+    host_fine(pure_session_new(w.store, &w.session, &e), &e);
+    host_fine(pure_session_progress(w.session, 20000000, third, &told, &e), &e);
+    pure_value n = pure_int(1000);
+    host_refused(pure_session_call(w.session, "naps", &n, 1, NULL, &e), &e, PURE_FAULT, "");
+    ck_assert_int_eq(e.fault, PURE_FAULT_CANCELLED);
+    ck_assert_int_eq(told, 3);
+    host_close(&w);
+  }
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {a_sort_ends_soon_after_the_limit, progress_goes_forward};
+  const TTest *const tests[] = {a_sort_ends_soon_after_the_limit, progress_goes_forward,
+                                progress_beside_slow_functions};
   return HOST_RUN("stop", tests);
 }
