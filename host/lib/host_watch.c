@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-/* Progress is told as often even where little work is charged: slow functions of the host. */
+/* Progress is told as often where little work is charged: slow functions of the host, sorts. */
 #define TOLD_NS UINT64_C(100000000)
 
 static uint64_t clock_ns(void) {
@@ -15,23 +15,28 @@ static uint64_t clock_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void look(void *user, uint64_t work) {
-  pure_session *session = user;
+/* slow: the call is where much time passes beside little work. */
+static void tell(pure_session *session, uint64_t work, bool slow) {
   host_watch *w = &session->watch;
-  if (work < w->told)
-    work = w->told;
-  w->told = work;
   uint64_t now = clock_ns();
+  w->told = work;
   if (w->deadline_ns && now >= w->deadline_ns) {
     w->late = true;
     atomic_store(&session->cancel, 1);
   }
-  if (!w->progress || (work < w->next && now < w->next_ns))
+  if (!w->progress || (work < w->next && !(slow && now >= w->next_ns)))
     return;
   w->next_ns = now + TOLD_NS;
   w->next = work + w->every < work ? UINT64_MAX : work + w->every;
   if (!w->progress(w->user, work))
     atomic_store(&session->cancel, 1);
+}
+
+/* Where work stands still, it is within one long instruction. */
+static void look(void *user, uint64_t work) {
+  pure_session *session = user;
+  uint64_t told = session->watch.told;
+  tell(session, work > told ? work : told, work <= told);
 }
 
 bool host_watch_is_on(const pure_session *session) {
@@ -58,7 +63,7 @@ void host_watch_returned(pure_session *session) {
   if (tick == w->tick_ns)
     return;
   w->tick_ns = tick;
-  look(session, work > w->told ? work : w->told);
+  tell(session, work > w->told ? work : w->told, true);
 }
 
 void host_watch_begin(pure_session *session) {

@@ -691,9 +691,9 @@ PURE_API PURE_NODISCARD pure_status pure_session_limit(pure_session *session,
                                                        pure_error *error);
 
 /* Called while calls of the session run, on their thread, each time they have done about so much
- * more work, or a tenth of a second has passed since; not within a function of the host, but as
- * soon as one returns.  Returns false to stop the call: PURE_FAULT_CANCELLED.  It must use nothing
- * of the session. */
+ * more work, and every tenth of a second where functions of the host or sorts take long beside it;
+ * not within such a function, but as soon as it returns.  Returns false to stop the call:
+ * PURE_FAULT_CANCELLED.  It must use nothing of the session. */
 typedef bool (*pure_progress)(void *user, uint64_t work);
 /* For the calls from now on.  every: units of work, 0: as often as possible (a few thousand units
  * in the interpreter, a million in compiled code).  progress NULL: nobody. */
