@@ -69,8 +69,7 @@ class Point:
                  "work": seen[0].works[at], "calls_before": at,
                  "run_ms": [ms for s in seen for ms in s.run[at:]], "cpu_ms": [ms for s in seen for ms in s.cpu[at:]],
                  "process_ms": [s.process for s in seen], "compile_ms": [s.facts["compile_ms"] for s in seen],
-                 "peak_mb": statistics.median(s.facts["peak_mb"] for s in seen),
-                 "engine_mb": statistics.median(s.facts["engine_mb"] for s in seen),
+                 "peak_mb": first.facts["peak_mb"], "engine_mb": first.facts["engine_mb"],
                  "settled": first.facts["settled"], "reason": first.facts["reason"],
                  "instructions": statistics.median(counted) if counted else None,
                  "instructions_by": "processor" if counted else "", "not_counted": first.facts["not_counted"]}

@@ -145,9 +145,11 @@ def settled(said, warming):
 
 
 def run(pure_run, job, level, way, folder, watch):
-    """One process. watch: the decisions of the compiled tiers too; not for times."""
+    """One process. watch: the decisions of the compiled tiers, and its peak of memory; not for times."""
     calls = job.warming + job.timed if way == "warm" else 1
     words = words_of(pure_run, job, calls)
+    if watch:  # the peak that the system tells of a child of this process would begin with that of Python
+        words = ["/bin/sh", "-c", '"$@"; exit $?', "sh", *words]
     variables = environment(job, level, way, folder / "cache", watch)
     with open(folder / "out", "wb") as out, open(folder / "said", "w+b") as error:
         start = time.perf_counter()

@@ -145,6 +145,8 @@ def test_table_and_lines(out):
         calls = 3 if r["way"] == "warm" else 1
         assert len(r["process_ms"]) >= 1 and len(r["run_ms"]) >= calls and min(r["process_ms"]) > 0, r
         assert r["peak_mb"] > 1 and r["instructions"] is None, r
+        if r["level"] == 0 and not os.environ.get("PURE_SANITIZE"):
+            assert r["peak_mb"] < 16, r  # its own, not that of the script that started it
     loops = [r for r in lines if r["kind"] == "loop" and r["case"] == "bfs/levels" and r["way"] == "warm"]
     assert {r["is"] for r in loops} == {"loop", "function"}, loops
     assert {r["tier"] for r in loops if r["level"] == 0} == {"interpreter"}, loops
