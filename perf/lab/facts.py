@@ -162,7 +162,7 @@ def untold(facts):
     """What this run could not measure, and why."""
     found = []
     missing = [r for r in facts.ways.values() if r["way"] == "warm" and r["instructions"] is None]
-    why = next((r["not_counted"] for r in missing if r["not_counted"]), "")
+    why = next((r["not_counted"] for r in facts.ways.values() if r["not_counted"]), "")
     if missing:
         by = any(r["instructions_by"] == "callgrind" for r in facts.ways.values())
         found.append(f"The processor counts no instructions here{f' ({why})' if why else ''}. " +

@@ -74,7 +74,7 @@ def bars(name, groups, series, xlabel, log=True, mark=None):
     if mark:
         script.append(f"set arrow 1 from {mark},graph 0 to {mark},graph 1 nohead lw 1.5 lc rgb '{INK}'")
     script.append("plot " + ", \\\n  ".join(curves))
-    return draw(name, script, 80 + len(groups) * (14 + 9 * n))
+    return draw(name, script, 104 + len(groups) * (14 + 9 * n))
 
 
 def lines(name, curves, xlabel, ylabel):
