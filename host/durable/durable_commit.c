@@ -4,6 +4,7 @@
  * A log that cannot be written ends the store: what is in memory is then ahead of what is kept, and
  * only a start from the disk makes them one again.  So that a full disk does not come to that, room
  * is made in the file before it is needed, and the owner asks for it before it does anything. */
+#define _GNU_SOURCE /* pthread_setname_np */
 #define _GNU_SOURCE
 #include "durable_int.h"
 
@@ -189,6 +190,7 @@ static void commit(durable *d, durable_pending *all, size_t bytes, uint64_t prun
 
 static void *committer_main(void *user) {
   durable *d = user;
+  pthread_setname_np(pthread_self(), "committer");
   pthread_mutex_lock(&d->lock);
   for (;;) {
     while (!d->first && !d->closing && (!d->prune_to || atomic_load(&d->failed)))

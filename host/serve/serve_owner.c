@@ -2,6 +2,7 @@
  *
  * With a durable store what was done goes to its log, and the committer hands the request back once
  * it is on the disk; the owner does not wait for that. */
+#define _GNU_SOURCE /* pthread_setname_np */
 #include "serve.h"
 
 #include <stdio.h>
@@ -154,6 +155,7 @@ static serve_request *take_all(serve *s, bool *over) {
 
 static void *owner_main(void *user) {
   serve *s = user;
+  pthread_setname_np(pthread_self(), "owner");
   bool over = false;
   while (!over) {
     serve_request *r = take_all(s, &over);

@@ -3,6 +3,7 @@
  * A long answer is not made as a whole: a worker writes its beginning, and libmicrohttpd's thread
  * the rest, a piece whenever the caller has room.  So a slow caller keeps a snapshot, but no
  * thread. */
+#define _GNU_SOURCE /* pthread_setname_np */
 #include "serve.h"
 
 #include <stdlib.h>
@@ -134,6 +135,7 @@ static void run(serve_request *r) {
 static void *worker_main(void *user) {
   serve *s = user;
   serve_request *r;
+  pthread_setname_np(pthread_self(), "query");
   while ((r = pop(&s->queries))) {
     atomic_fetch_add(&s->counts.running, 1);
     if (r->peer && serve_clock() - r->start_ns > LOOK_NS && serve_peer_gone(r->peer))

@@ -3,7 +3,9 @@
  *   tpcc_random.c   the specification's random numbers and texts
  *   tpcc_tables.c   the tables: names, columns, keys
  *   tpcc_load.c     the rows at the start, one after another, to whoever takes them
+ *   tpcc_fill.c     the same into a store
  *   tpcc_input.c    what the terminals ask for
+ *   tpcc_arguments.c   that, as arguments of a call
  *   tpcc_answer.c   what is compared of the answers
  *   tpcc_pure.c     a side: host/examples/tpcc.pure at one level
  *   tpcc_sqlite.c tpcc_sqlite_run.c   a side: SQLite in memory, prepared statements
@@ -30,6 +32,7 @@ enum {
   TPCC_DISTRICTS = 10, /* of a warehouse */
   TPCC_NAMES = 1000,   /* last names */
   TPCC_LINES = 15,     /* of an order, at most */
+  TPCC_MOST_ARGUMENTS = 5 + 3 * TPCC_LINES,
   TPCC_MAX_COLUMNS = 21,
   TPCC_TEXT = 512 /* bytes of the longest text, and some */
 };
@@ -91,6 +94,8 @@ typedef struct {
 
 /* Every row of every table, the same for the same scale. */
 bool tpcc_load(const tpcc_scale *scale, const tpcc_sink *sink);
+/* The same into the lists of a store of tpcc.pure. */
+bool tpcc_fill(pure_store *store, const tpcc_scale *scale, pure_error *error);
 
 /* Requests */
 
@@ -132,6 +137,8 @@ bool tpcc_terminals_open(tpcc_terminals *t, const tpcc_scale *scale, uint32_t te
 void tpcc_terminals_close(tpcc_terminals *t);
 /* Of the terminals in turn. */
 void tpcc_terminals_next(tpcc_terminals *t, tpcc_request *out);
+/* How many arguments; texts are those of the request. */
+uint32_t tpcc_arguments(const tpcc_request *q, pure_value *v);
 
 /* Answers */
 

@@ -7,8 +7,6 @@
 #include "perf/support/text.h"
 #include "perf/tpcc/tpcc.h"
 
-enum { MOST_ARGUMENTS = 5 + 3 * TPCC_LINES };
-
 typedef struct {
   pure_jit jit;
   uint64_t work;
@@ -53,32 +51,6 @@ static char *program_text(size_t *length) {
 
 /* Opening */
 
-typedef struct {
-  tpcc_side *s;
-  pure_fill *fill[TPCC_NTABLES];
-  pure_error error;
-} filler;
-
-static bool fill_row(void *user, tpcc_table_id table, const pure_value *cells) {
-  filler *f = user;
-  return pure_fill_row(f->fill[table], cells, tpcc_tables[table].ncolumns, &f->error) == PURE_OK;
-}
-
-static bool fill(tpcc_side *s, const tpcc_scale *scale) {
-  side *p = s->data;
-  filler f = {.s = s, .error = {.status = PURE_NO_MEMORY, .message = "no memory"}};
-  bool fine = true;
-  for (int t = 0; t < TPCC_NTABLES && fine; t++)
-    fine = pure_fill_new(p->store, tpcc_tables[t].name, &f.fill[t], &f.error) == PURE_OK;
-  const tpcc_sink sink = {&f, fill_row};
-  fine = fine && tpcc_load(scale, &sink);
-  for (int t = 0; t < TPCC_NTABLES; t++) {
-    fine = fine && pure_fill_finish(f.fill[t], PURE_DUPLICATE_ERROR, &f.error) == PURE_OK;
-    pure_fill_release(f.fill[t]);
-  }
-  return fine || report(s, &f.error);
-}
-
 static bool open_engine(tpcc_side *s) {
   side *p = s->data;
   pure_engine_options o = {
@@ -106,7 +78,8 @@ static bool pure_open(tpcc_side *s, const tpcc_scale *scale) {
     return tpcc_complain(s, "no memory");
   p->jit = *(pure_jit *)s->data;
   s->data = p;
-  return open_engine(s) && fill(s, scale);
+  pure_error error;
+  return open_engine(s) && (tpcc_fill(p->store, scale, &error) || report(s, &error));
 }
 
 static void pure_close(tpcc_side *s) {
@@ -157,64 +130,10 @@ static bool call(tpcc_side *s, const char *name, const pure_value *v, uint32_t n
 
 /* Requests */
 
-static uint32_t new_order_arguments(const tpcc_request *q, pure_value *v) {
-  uint32_t n = 0;
-  v[n++] = pure_int(q->w);
-  v[n++] = pure_int(q->d);
-  v[n++] = pure_int(q->c);
-  v[n++] = pure_int(q->at);
-  v[n++] = pure_int(q->n);
-  for (int i = 0; i < TPCC_LINES; i++) {
-    v[n++] = pure_int(q->line[i].item);
-    v[n++] = pure_int(q->line[i].supply);
-    v[n++] = pure_int(q->line[i].pieces);
-  }
-  return n;
-}
-
-static uint32_t payment_arguments(const tpcc_request *q, pure_value *v) {
-  v[0] = pure_int(q->w);
-  v[1] = pure_int(q->d);
-  v[2] = pure_int(q->c_w);
-  v[3] = pure_int(q->c_d);
-  v[4] = pure_int(q->c);
-  v[5] = pure_text(q->name, strlen(q->name));
-  v[6] = pure_int(q->value);
-  v[7] = pure_int(q->at);
-  return 8;
-}
-
-static uint32_t arguments(const tpcc_request *q, pure_value *v) {
-  switch (q->kind) {
-  case TPCC_NEW_ORDER:
-    return new_order_arguments(q, v);
-  case TPCC_PAYMENT:
-    return payment_arguments(q, v);
-  case TPCC_ORDER_STATUS:
-    v[0] = pure_int(q->w);
-    v[1] = pure_int(q->d);
-    v[2] = pure_int(q->c);
-    v[3] = pure_text(q->name, strlen(q->name));
-    return 4;
-  case TPCC_DELIVERY:
-    v[0] = pure_int(q->w);
-    v[1] = pure_int(q->value);
-    v[2] = pure_int(q->at);
-    return 3;
-  case TPCC_STOCK_LEVEL:
-  case TPCC_NKINDS:
-    break;
-  }
-  v[0] = pure_int(q->w);
-  v[1] = pure_int(q->d);
-  v[2] = pure_int(q->value);
-  return 3;
-}
-
 static bool pure_run(tpcc_side *s, const tpcc_request *q) {
   side *p = s->data;
-  pure_value v[MOST_ARGUMENTS];
-  uint32_t n = arguments(q, v);
+  pure_value v[TPCC_MOST_ARGUMENTS];
+  uint32_t n = tpcc_arguments(q, v);
   pure_error error;
   pure_result *result;
   pure_status status =
