@@ -57,14 +57,21 @@ static bool wait_for(pid_t pid) {
 }
 
 bool server_start(server *s, const server_options *o) {
-  const char *words[MOST_WORDS] = {o->binary,      o->program,    "--load", o->snapshot,
-                                   "--listen",     "127.0.0.1:0", "--jit",  o->level,
-                                   "--exit-after", "600",         "--log",  "off"};
-  int n = 12;
+  const char *words[MOST_WORDS] = {o->binary, o->program, "--listen",     "127.0.0.1:0",
+                                   "--jit",   o->level,   "--exit-after", "1200"};
+  int n = 8;
   char line[LINE];
+  if (o->snapshot) {
+    words[n++] = "--load";
+    words[n++] = o->snapshot;
+  }
   if (o->store) {
     words[n++] = "--store";
     words[n++] = o->store;
+  }
+  if (o->whole_log) {
+    words[n++] = "--checkpoint-events=1000000000";
+    words[n++] = "--checkpoint-bytes=1000G";
   }
   *s = (server){.pid = -1, .out = -1};
   if (!start(words, &s->pid, &s->out))
@@ -72,15 +79,15 @@ bool server_start(server *s, const server_options *o) {
   if (read_line(s->out, line) &&
       sscanf(line, "listening on http://127.0.0.1:%" SCNu16, &s->port) == 1)
     return true;
-  server_stop(s);
+  server_end(s, false);
   return complain("did not listen", "");
 }
 
-bool server_stop(server *s) {
+bool server_end(server *s, bool at_once) {
   if (s->pid < 0)
     return true;
-  kill(s->pid, SIGTERM);
-  bool fine = wait_for(s->pid);
+  kill(s->pid, at_once ? SIGKILL : SIGTERM);
+  bool fine = wait_for(s->pid) || at_once;
   close(s->out);
   s->pid = -1;
   return fine || complain("did not end with status 0", "");

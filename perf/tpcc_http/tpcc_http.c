@@ -26,8 +26,9 @@ static const char usage[] =
     "  --customers N     of a district (3000)\n"
     "  --items N         (100000)\n"
     "  --level L         auto, 0, 1, 2, 3 (auto)\n"
-    "  --store           with the durable store, on the disk of the folder for temporary files;\n"
-    "                    it is replayed at levels 0 and 3 at the end\n"
+    "  --store DIR       with a durable store; one that is there goes on, a new one is loaded.\n"
+    "                    It is replayed at levels 0 and 3 at the end\n"
+    "  --kill            the server at the end, and replay nothing: the next start has to\n"
     "  --seed N          (1)\n"
     "  --serve PROGRAM   another pure-serve\n"
     "  --json            one line\n"
@@ -37,18 +38,20 @@ static const char usage[] =
 typedef struct {
   tpcc_scale scale;
   uint64_t seconds, requests, warm, terminals;
-  const char *level, *binary;
-  bool store, json;
+  const char *level, *binary, *store;
+  bool kill, json;
 } options;
 
 typedef struct {
   const options *o;
-  char folder[64], snapshot[96], log[96];
+  char folder[64], snapshot[96];
   server_options server_options;
   server server;
   load load;
   tally tally;
-  server_cost cost; /* of the timed seconds */
+  server_cost cost;     /* of the timed seconds */
+  double start_seconds; /* until it listened */
+  double event_seconds; /* in events, in all */
   uint64_t rows_before, rows_after, digest;
 } bench;
 
@@ -132,6 +135,21 @@ static race_status check(bench *b, const char *when, uint64_t *hash) {
   return status;
 }
 
+static race_status read_event_time(bench *b) {
+  static const char name[] = "\npure_owner_seconds_total ";
+  http c;
+  race_status status =
+      http_open(&c, b->server.port) ? ask(&c, "GET", "/metrics", "") : cannot("cannot connect");
+  const char *at =
+      status == RACE_OK ? memmem(http_body(&c), http_body_length(&c), name, sizeof name - 1) : NULL;
+  if (at)
+    b->event_seconds = strtod(at + sizeof name - 1, NULL);
+  else if (status == RACE_OK)
+    status = cannot("/metrics does not tell the time in events");
+  http_close(&c);
+  return status;
+}
+
 /* Running */
 
 static race_status run_load(bench *b) {
@@ -164,8 +182,10 @@ static race_status check_digests(bench *b) {
 }
 
 static race_status serve_and_run(bench *b) {
+  double from = sample_now_ms(SAMPLE_WALL);
   if (!server_start(&b->server, &b->server_options))
     return RACE_CANNOT;
+  b->start_seconds = (sample_now_ms(SAMPLE_WALL) - from) * 1e-3;
   race_status status = check(b, "before", &b->rows_before);
   race_progress(tpcc_tool, "running");
   if (status == RACE_OK)
@@ -174,9 +194,11 @@ static race_status serve_and_run(bench *b) {
   race_progress(tpcc_tool, "checking");
   if (status == RACE_OK)
     status = check(b, "after", &b->rows_after);
-  if (!server_stop(&b->server) && status == RACE_OK)
+  if (status == RACE_OK)
+    status = read_event_time(b);
+  if (!server_end(&b->server, b->o->kill) && status == RACE_OK)
     status = RACE_WRONG;
-  if (status == RACE_OK && b->o->store)
+  if (status == RACE_OK && b->o->store && !b->o->kill)
     status = check_digests(b);
   race_progress(tpcc_tool, NULL);
   return status;
@@ -188,15 +210,16 @@ static void print_json(bench *b) {
   const options *o = b->o;
   double s = b->tally.seconds;
   printf("{\"terminals\":%" PRIu64 ",\"warehouses\":%" PRIu64 ",\"level\":\"%s\",\"store\":%s,"
-         "\"seconds\":%.3f,\"requests\":%" PRIu64 ",\"rate\":%.1f,\"taken_back\":%" PRIu64
-         ",\"errors\":0,\"rows_before\":\"%016" PRIx64 "\",\"rows_after\":\"%016" PRIx64
-         "\",\"answers\":\"%016" PRIx64 "\",\"digest\":\"%016" PRIx64
-         "\",\"cores\":{\"owner\":%.3f,"
+         "\"seconds\":%.3f,\"start_seconds\":%.3f,\"event_seconds\":%.3f,\"requests\":%" PRIu64
+         ",\"rate\":%.1f,\"taken_back\":%" PRIu64 ",\"errors\":0,\"rows_before\":\"%016" PRIx64
+         "\",\"rows_after\":\"%016" PRIx64 "\",\"answers\":\"%016" PRIx64
+         "\",\"digest\":\"%016" PRIx64 "\",\"cores\":{\"owner\":%.3f,"
          "\"queries\":%.3f,\"commits\":%.3f,\"rest\":%.3f,\"driver\":%.3f},\"kinds\":{",
          o->terminals, o->scale.warehouses, o->level, o->store ? "true" : "false", s,
-         tally_requests(&b->tally), (double)tally_requests(&b->tally) / s, b->tally.undone,
-         b->rows_before, b->rows_after, b->tally.hash, b->digest, b->cost.owner / s,
-         b->cost.queries / s, b->cost.commits / s, b->cost.rest / s, b->cost.driver / s);
+         b->start_seconds, b->event_seconds, tally_requests(&b->tally),
+         (double)tally_requests(&b->tally) / s, b->tally.undone, b->rows_before, b->rows_after,
+         b->tally.hash, b->digest, b->cost.owner / s, b->cost.queries / s, b->cost.commits / s,
+         b->cost.rest / s, b->cost.driver / s);
   const char *between = "";
   for (int k = 0; k < TPCC_NKINDS; k++) {
     latencies *l = &b->tally.of[k];
@@ -232,7 +255,7 @@ static void print_table(bench *b) {
          o->scale.warehouses, o->scale.customers, o->scale.items, o->level,
          o->store ? "durable store" : "in memory", o->terminals, n, s, (double)n / s,
          b->tally.undone, b->rows_before, b->rows_after);
-  if (o->store)
+  if (o->store && !o->kill)
     printf("replays at levels 0 and 3 end in digest %016" PRIx64 "\n", b->digest);
   printf(
       "cores: owner %.2f, queries %.2f, commits %.2f, connections and the rest %.2f; driver %.2f\n",
@@ -251,7 +274,6 @@ static bool open_folder(bench *b) {
     return false;
   }
   snprintf(b->snapshot, sizeof b->snapshot, "%s/rows.snapshot", b->folder);
-  snprintf(b->log, sizeof b->log, "%s/store", b->folder);
   return true;
 }
 
@@ -262,15 +284,17 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 static race_status measure(bench *b) {
   const options *o = b->o;
+  bool loads = !o->store || access(o->store, F_OK) != 0;
   if (!open_folder(b))
     return cannot("there is no folder for temporary files");
   b->server_options = (server_options){.binary = o->binary,
                                        .program = TPCC_PROGRAM,
-                                       .snapshot = b->snapshot,
-                                       .store = o->store ? b->log : NULL,
+                                       .snapshot = loads ? b->snapshot : NULL,
+                                       .store = o->store,
+                                       .whole_log = o->kill,
                                        .level = o->level};
   race_progress(tpcc_tool, "loading");
-  race_status status = make_snapshot(b);
+  race_status status = loads ? make_snapshot(b) : RACE_OK;
   if (status == RACE_OK)
     status = serve_and_run(b);
   if (status == RACE_OK && o->json)
@@ -287,7 +311,7 @@ int main(int argc, char **argv) {
   o.level = "auto";
   o.binary = TPCC_SERVE;
   const args_option table[] = {
-      {"--seconds", ARGS_NUMBER, &o.seconds, 1, 500},
+      {"--seconds", ARGS_NUMBER, &o.seconds, 1, 1000},
       {"--requests", ARGS_NUMBER, &o.requests, 1, UINT32_MAX},
       {"--warm", ARGS_NUMBER, &o.warm, 0, 100},
       {"--terminals", ARGS_NUMBER, &o.terminals, 1, 1000},
@@ -295,7 +319,8 @@ int main(int argc, char **argv) {
       {"--customers", ARGS_NUMBER, &o.scale.customers, 30, 100000},
       {"--items", ARGS_NUMBER, &o.scale.items, 20, 1000000},
       {"--level", ARGS_TEXT, &o.level, 0, 0},
-      {"--store", ARGS_FLAG, &o.store, 0, 0},
+      {"--store", ARGS_TEXT, &o.store, 0, 0},
+      {"--kill", ARGS_FLAG, &o.kill, 0, 0},
       {"--seed", ARGS_NUMBER, &o.scale.seed, 0, UINT64_MAX},
       {"--serve", ARGS_TEXT, &o.binary, 0, 0},
       {"--json", ARGS_FLAG, &o.json, 0, 0},

@@ -16,8 +16,11 @@
 /* Server */
 
 typedef struct {
-  const char *program, *snapshot, *store, *level; /* store: NULL is memory alone */
+  const char *program, *level;
+  const char *snapshot; /* NULL: the store has its rows */
+  const char *store;    /* NULL: memory alone */
   const char *binary;
+  bool whole_log; /* no checkpoint takes anything off it */
 } server_options;
 
 typedef struct {
@@ -33,8 +36,8 @@ typedef struct {
 
 /* All say what is wrong on standard error. */
 bool server_start(server *s, const server_options *o);
-/* With SIGTERM; false: its status was not 0. */
-bool server_stop(server *s);
+/* With SIGTERM, or killed at once; false: its status was not 0. */
+bool server_end(server *s, bool at_once);
 bool server_cost_now(const server *s, server_cost *out);
 /* Replays a store that nobody serves, at a level. */
 bool server_digest(const server_options *o, const char *level, uint64_t *digest);

@@ -2,15 +2,18 @@
 # Pure for AArch64: cross-built, run under qemu-user, compared byte by byte with this machine's own
 # answers, faults and work, on the interpreter and in compiled code. Not a ctest; takes minutes.
 # usage: tests/long/aarch64.sh [LEVEL...]      default: 0 3
+#        tests/long/aarch64.sh --build         builds, and runs nothing: build/aarch64/pure-run, pure-serve
 #
 # Needs the packages gcc-aarch64-linux-gnu and qemu-user, and those of ./check. The libraries of the
 # other architecture are unpacked below build/aarch64/sysroot by an apt of its own state there:
 # nothing of another architecture is installed on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+[ "${1:-}" = --build ] && only_build=1 || only_build=0
 levels=("${@:-0 3}")
 here=$PWD/build/aarch64
 sysroot=$here/sysroot
+wanted="libllvm19 libxxhash-dev libffi-dev libedit-dev liblmdb-dev libmicrohttpd-dev libjansson-dev"
 
 for tool in aarch64-linux-gnu-gcc qemu-aarch64 apt-get dpkg; do
   command -v "$tool" >/dev/null || {
@@ -33,13 +36,13 @@ unpack_sysroot() {
   foreign apt-get -qq update
   local packages
   packages=$(foreign apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
-    --no-replaces --no-enhances libllvm19 libxxhash-dev libffi-dev libedit-dev | grep '^[a-z]' | sort -u)
+    --no-replaces --no-enhances $wanted | grep '^[a-z]' | sort -u)
   # Of llvm-19-dev the headers alone are wanted, not what else it needs.
   (cd "$here/debs" && foreign apt-get -qq download $packages llvm-19-dev)
   for deb in "$here"/debs/*.deb; do
     dpkg -x "$deb" "$sysroot"
   done
-  touch "$sysroot/complete"
+  echo "$wanted" >"$sysroot/complete"
 }
 
 # What llvm-config of the other architecture would say, and what cmake has to know.
@@ -53,11 +56,14 @@ case "\$1" in
 *) echo $(readlink -f "$sysroot/usr/lib/aarch64-linux-gnu/libLLVM.so.19.1") ;;
 esac
 EOF
-  cat >"$here/pure-run" <<EOF
+  for program in pure-run pure-serve; do
+    cat >"$here/$program" <<EOF
 #!/bin/sh
-exec qemu-aarch64 -L $sysroot $here/build/host/pure-run "\$@"
+exec qemu-aarch64 -L $sysroot $here/build/host/$program "\$@"
 EOF
-  chmod +x "$here/llvm-config" "$here/pure-run"
+    chmod +x "$here/$program"
+  done
+  chmod +x "$here/llvm-config"
   mkdir -p "$here/include"
   ln -sfn "$sysroot/usr/include/llvm-19/llvm" "$here/include/llvm"
   ln -sfn "$sysroot/usr/include/llvm-c-19/llvm-c" "$here/include/llvm-c"
@@ -85,11 +91,12 @@ build() {
   cmake --build "$here/build" --target programs
 }
 
-[ -e "$sysroot/complete" ] || unpack_sysroot
+[ "$(cat "$sysroot/complete" 2>/dev/null)" = "$wanted" ] || unpack_sysroot
 write_tools
 (build) >"$here/build.log" 2>&1 || { tail -n 40 "$here/build.log" >&2; exit 1; }
 file -L "$here/build/host/pure-run" 2>/dev/null || true
 [ -e "$here/build/llvmjit/libpure-llvmjit.so" ] || { echo "the plug-in was not built: $here/build.log" >&2; exit 1; }
+[ $only_build = 1 ] && exit
 native=${PURE_RUN:-$PWD/build/release/host/pure-run}
 [ -x "$native" ] || { echo "no $native: build the preset release, or set PURE_RUN" >&2; exit 1; }
 exec python3 tests/jit/support/levels.py --base "$native" --run "$here/pure-run" --cache --levels "$(IFS=,; echo "${levels[*]}" | tr ' ' ,)"

@@ -3,14 +3,16 @@
 
 At once: events (of which some fault), queries with limits, lists streamed as JSON and CSV, callers who hang up
 in the middle of an answer or of a request, loads, looks at /stats and /metrics; checkpoints every few thousand
-events. The lists stay within bounds, the texts in them are always new ones. A table tells resident memory
-(of which a part is the log, mapped), and what was done, by the minute.
+events. The lists stay within bounds, and so do the texts in them, of --texts kinds (0: always new ones; a store's
+dictionary keeps those, and grows). A table tells resident memory (of which a part is the log, mapped), and what
+was done, by the minute.
 
 Wrong are: an answer that is not what it must be; lists that contradict each other; a log that does not verify;
 and resident memory that, at any look after --settle seconds, is more than a tenth and 8 MB above its median
 in the minute that begins there.
 
-usage: tests/long/soak.py [--seconds S] [--settle S] [--every S] [--rows N] [--seed S]   (1800, 300, 60, 20000, 1)
+usage: tests/long/soak.py [--seconds S] [--settle S] [--every S] [--rows N] [--texts N] [--seed S]
+       (1800, 300, 60, 20000, 10000, 1)
 """
 import argparse
 import http.client
@@ -139,6 +141,13 @@ def expect(load, what, status, body, *wanted):
         load.wrong.append(f"{what}: {status} {body[:300]!r}")
 
 
+def some_text(load, chance):
+    """16 to 112 bytes, depending on the number alone."""
+    texts = load.options.texts
+    number = chance.randrange(texts) if texts else chance.getrandbits(64)
+    return f"{number:016x}" * (number % 7 + 1)
+
+
 def write_events(load, chance, counts):
     connection = load.server.connect()
     while not load.stop.is_set():
@@ -148,7 +157,7 @@ def write_events(load, chance, counts):
             expect(load, "forget", status, body, 200)
         else:
             amount = chance.randrange(-50, 1000)
-            note = f"{chance.getrandbits(64):x}" * chance.randrange(1, 8)
+            note = some_text(load, chance)
             status, body = ask(connection, "POST", "/call/write", json.dumps([row, chance.randrange(WHO), amount, note]), JSON)
             expect(load, f"write of {amount}", status, body, 422 if amount < 0 else 200)
         count(counts, "events")
@@ -213,7 +222,7 @@ def load_rows(load, chance, counts):
     batch = 0
     while not load.stop.is_set():
         batch += 1
-        rows = "".join(f"{batch},{i},{chance.getrandbits(64):x}\n" for i in range(1000))
+        rows = "".join(f"{batch},{i},{some_text(load, chance)}\n" for i in range(1000))
         status, body = ask(connection, "POST", "/lists/loaded", "batch,id,note\n" + rows, {"Content-Type": "text/csv"})
         expect(load, "load", status, body, 200)
         if batch > 3:
@@ -276,6 +285,7 @@ def parse(argv):
     parser.add_argument("--settle", type=float, default=300)
     parser.add_argument("--every", type=float, default=60)
     parser.add_argument("--rows", type=int, default=20000)
+    parser.add_argument("--texts", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args(argv)
 

@@ -46,8 +46,14 @@ def test_many_at_once():
 
 
 def test_store():
-    said = told("--terminals", "8", "--requests", "1000", "--store")
-    assert said["requests"] == 1000 and int(said["digest"], 16) != 0, said
+    """Replays lead to the digest of the checkpoint that the live server left; a killed one's rows come again."""
+    with tempfile.TemporaryDirectory() as name:
+        store = ["--terminals", "8", "--requests", "1000", "--store", f"{name}/store"]
+        said = told(*store)
+        assert said["requests"] == 1000 and int(said["digest"], 16) != 0, said
+        killed = told(*store, "--kill")
+        assert killed["rows_before"] == said["rows_after"], (killed, said)
+        assert told(*store)["rows_before"] == killed["rows_after"], killed
 
 
 def test_wrong_answers_are_caught():
