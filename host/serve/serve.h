@@ -57,6 +57,7 @@ typedef struct {
   uint32_t threads, queue, connections, request_ms, answer_ms, exit_after;
   serve_log_level log;
   bool adopt, jit_log, help, version;
+  uint32_t dump; /* PURE_DUMP_ bits */
 } serve_options;
 
 typedef struct serve serve;

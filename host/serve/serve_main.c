@@ -16,6 +16,17 @@ static void log_jit(void *user, const char *line) {
   serve_log("jit", "%s", line);
 }
 
+/* Not a line of JSON: it is read by people, and as long as it is. */
+static void print_dump(void *user, const char *region, const char *kind, const char *text,
+                       size_t length) {
+  (void)user;
+  flockfile(stderr);
+  fprintf(stderr, "---- %s of %s\n", kind, region);
+  fwrite(text, 1, length, stderr);
+  fputc('\n', stderr);
+  funlockfile(stderr);
+}
+
 static void log_store(void *user, const char *line) {
   (void)user;
   serve_log("store", "%s", line);
@@ -64,7 +75,9 @@ static int read_token(serve *s) {
 
 static int open_engine(serve *s) {
   pure_error e;
-  pure_jit_watch watch = {.log = s->o.jit_log ? log_jit : NULL};
+  pure_jit_watch watch = {.log = s->o.jit_log ? log_jit : NULL,
+                          .dump = s->o.dump ? print_dump : NULL,
+                          .dump_kinds = s->o.dump};
   pure_engine_options options = {.size = sizeof options,
                                  .limits = s->o.limits,
                                  .jit = s->o.jit,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum { FLAG, TEXT, TEXTS, COUNT, BYTES, MILLISECONDS, WORK, JIT, LISTEN, LOG } kind;
+typedef enum { FLAG, TEXT, TEXTS, COUNT, BYTES, MILLISECONDS, WORK, JIT, DUMP, LISTEN, LOG } kind;
 
 typedef struct {
   const char *name;
@@ -29,6 +29,7 @@ static const option table[] = {
     {"--checkpoint-events", WORK, AT(checkpoint_events)},
     {"--checkpoint-bytes", BYTES, AT(checkpoint_bytes)},
     {"--jit", JIT, 0},
+    {"--dump", DUMP, 0},
     {"--limit-work", WORK, AT(limits.work)},
     {"--limit-memory", BYTES, AT(limits.memory)},
     {"--limit-depth", COUNT, AT(limits.depth)},
@@ -63,6 +64,7 @@ static const char help[] =
     "  --verify DIR             check a store: checksums, replay, digests\n"
     "  --extern LIB.so          bind extern fns to the C functions of a library\n"
     "  --jit auto|0|1|2|3       highest tier to compile for (PURE_JIT)\n"
+    "  --dump ir|llvm|asm       show what is compiled, on standard error\n"
     "  --limit-work N, --limit-memory BYTES, --limit-depth N, --limit-time MS   of a call\n"
     "  --max-memory BYTES       of all lists and calls together\n"
     "  --max-body, --max-load, --max-answer BYTES   of a call, of rows, of an event's answer\n"
@@ -125,6 +127,14 @@ static int set_jit(serve_options *o, const char *name, const char *value) {
   return status;
 }
 
+static int set_dump(serve_options *o, const char *value) {
+  static const char *const words[] = {"ir", "llvm", "asm", NULL};
+  static const uint32_t bits[] = {PURE_DUMP_IR, PURE_DUMP_LLVM, PURE_DUMP_ASM};
+  int which = 0, status = choose("--dump", value, words, &which);
+  o->dump |= bits[which];
+  return status;
+}
+
 static int set_log(serve_options *o, const char *value) {
   static const char *const words[] = {"off", "errors", "requests", NULL};
   int which = 0, status = choose("--log", value, words, &which);
@@ -167,6 +177,8 @@ static int set_option(serve_options *o, const option *p, char *value) {
   }
   case JIT:
     return set_jit(o, p->name, value);
+  case DUMP:
+    return set_dump(o, value);
   case LISTEN:
     return set_listen(o, value);
   case LOG:

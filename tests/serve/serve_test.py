@@ -372,5 +372,28 @@ class Starting(unittest.TestCase):
         self.assertIn(f"work ranks {rows[0][1]}\n", ran.stderr)
 
 
+class Dump(unittest.TestCase):
+    def test_what_is_compiled_is_shown(self):
+        with Folder() as folder:
+            program = folder / "p.pure"
+            program.write_text(PROGRAM)
+            hot = {"PURE_JIT_THRESHOLD": "1000", "PURE_JIT_SYNC": "1"}
+            with Server(program, "--jit", "3", "--dump", "ir", "--dump", "asm", environment=hot) as server:
+                for _ in range(5):
+                    self.assertEqual(server.call("many", [20000]).status, 200)
+                if server.get("/stats").json["jit"]["compiled"] == 0:
+                    self.skipTest("nothing is compiled in this build")
+                self.assertEqual(server.stop(), 0)
+                said = server.said()
+                self.assertIn("---- ir of ", said)
+                self.assertIn("---- asm of ", said)
+                self.assertNotIn("---- llvm of ", said)
+
+    def test_usage(self):
+        run = subprocess.run([PURE_SERVE, "p.pure", "--dump", "c"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--dump c: expected one of ir, llvm, asm", run.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
