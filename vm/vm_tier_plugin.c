@@ -4,8 +4,9 @@
  * compiles, when there is something to compile.  The plug-in stays in the process: LLVM does not
  * like to be unloaded.
  */
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE /* dladdr, dl_iterate_phdr */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +70,26 @@ static bool find_installed(vm_tier *t) {
   return found;
 }
 
+/* The program itself comes first; one that no loader started has libc in itself, and a second libc,
+ * which the plug-in needs, crashes beside that. */
+static int is_started_by_loader(struct dl_phdr_info *program, size_t size, void *answer) {
+  (void)size;
+  for (unsigned i = 0; i < program->dlpi_phnum; i++)
+    if (program->dlpi_phdr[i].p_type == PT_INTERP)
+      *(bool *)answer = true;
+  return 1;
+}
+
 bool vm_tier_find_plugin(vm_tier *t) {
+  bool dynamic = false;
   if (t->plugin_path[0])
     return true;
+  dl_iterate_phdr(is_started_by_loader, &dynamic);
+  if (!dynamic) {
+    snprintf(t->absent, sizeof t->absent,
+             "a program linked with -static cannot load " PLUGIN_NAME "; link libc dynamically");
+    return false;
+  }
   const char *dir = t->plugin_dir;
   if (dir ? try_file(t, dir, strlen(dir), "/") : find_installed(t))
     return true;

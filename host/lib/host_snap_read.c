@@ -262,6 +262,8 @@ static pure_status read_start(snap_reader *r) {
     return host_fail_at(r->error, PURE_BAD_DATA, r->name, 0, 0,
                         "snapshot format %u; this build reads format %u", (unsigned)version,
                         (unsigned)SNAP_VERSION);
+  if (decode(r->bytes + SNAP_MAGIC_BYTES + 4, 4) != 0)
+    return bad(r, "the four bytes behind its version must be 0");
   r->at = SNAP_START_BYTES;
   return PURE_OK;
 }

@@ -117,6 +117,11 @@ if [ ! -e "$installed/lib/pure" ] && [ ! -e /usr/lib/pure ]; then
 fi
 if [ -d plugins ]; then
   same "plugin_dir" $'ready\ncompiles with LLVM' "$(./tier "$PWD/plugins")"
+  # libc itself in the program: LLVM would bring a second one.
+  if gcc -static tier.c $(pkg-config --static --cflags --libs pure) -o tier-static 2>/dev/null; then
+    refused="a program linked with -static cannot load libpure-llvmjit.so; link libc dynamically"
+    same "linked with -static" "$refused"$'\n'"interprets $refused" "$(./tier-static "$PWD/plugins")"
+  fi
   same "PURE_PLUGIN_DIR" $'ready\ncompiles with LLVM' "$(PURE_PLUGIN_DIR=$PWD/plugins ./tier)"
 fi
 for page in man1/pure-run.1 man3/pure.3; do
