@@ -192,17 +192,18 @@ void vm_tier_delete(vm_tier *t) {
 
 bool vm_tier_load(vm_tier *t) { return t->o.level > 0 && vm_tier_plugin(t); }
 
+const char *vm_tier_why(vm_tier *t) {
+  int loaded = atomic_load(&t->loaded);
+  return loaded < 0 && t->why[0] ? t->why : loaded <= 0 ? vm_tier_absent(t) : NULL;
+}
+
 void vm_tier_read(vm_tier *t, vm_tier_stats *out) {
   int loaded = atomic_load(&t->loaded);
-  *out = (vm_tier_stats){0};
-  if (loaded != 0 && t->plugin_path[0])
+  *out = (vm_tier_stats){.why = vm_tier_why(t)};
+  if (loaded > 0 && t->plugin_path[0])
     out->plugin = t->plugin_path;
-  if (loaded != 0 && t->plugin)
+  if (loaded > 0 && t->plugin)
     out->llvm = t->plugin->llvm;
-  if (loaded < 0 && t->why[0])
-    out->why = t->why;
-  else if (loaded <= 0)
-    out->why = vm_tier_absent(t);
   if (loaded != 0 && t->engine) {
     vm_jit_memory m;
     t->plugin->read(t->engine, &m);

@@ -133,10 +133,13 @@ static void explain(const vm_entries *e, const vm_entry *y, vm_entry_stats *out)
   if (around)
     snprintf(out->why, sizeof out->why, "in the code of %s",
              vm_entry_name(e, around, name, sizeof name));
-  else if (out->why[0] == 0)
+  else if (out->why[0] == 0) {
+    const char *never = vm_tier_why(e->tier);
     snprintf(out->why, sizeof out->why, "%s",
-             atomic_load(&y->state) == ENTRY_QUEUED ? "it is being compiled"
-                                                    : "not enough work was done there yet");
+             never                                    ? never
+             : atomic_load(&y->state) == ENTRY_QUEUED ? "it is being compiled"
+                                                      : "not enough work was done there yet");
+  }
 }
 
 bool vm_link_read_entry(vm_link *k, unsigned fn, unsigned loop, vm_entry_stats *out) {

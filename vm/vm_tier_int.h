@@ -127,6 +127,7 @@ struct vm_tier {
 bool vm_tier_find_plugin(vm_tier *t); /* under `loading`; sets plugin_path, or absent */
 /* Why there is none to load; NULL: there is, or somebody is just looking. */
 const char *vm_tier_absent(vm_tier *t);
+const char *vm_tier_why(vm_tier *t); /* why nothing can be compiled; NULL: it can */
 bool vm_tier_plugin(vm_tier *t);
 void vm_tier_unload(vm_tier *t);
 

@@ -99,8 +99,8 @@ bool vm_tier_find_plugin(vm_tier *t) {
     snprintf(t->absent, sizeof t->absent, "there is no " PLUGIN_NAME " in %s", dir);
   else
     snprintf(t->absent, sizeof t->absent,
-             "there is no " PLUGIN_NAME " beside the library or program, nor in %s;"
-             " plugin_dir or PURE_PLUGIN_DIR can say where it is",
+             "there is no " PLUGIN_NAME " beside the library or program, in ../lib/pure, nor in %s;"
+             " plugin_dir (or PURE_PLUGIN_DIR) can say where it is",
              PURE_INSTALLED);
   return false;
 }

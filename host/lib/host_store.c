@@ -12,7 +12,8 @@ bool host_store_enter(pure_store *store) {
 void host_store_leave(pure_store *store) { atomic_store(&store->busy, 0); }
 
 pure_status host_busy(pure_error *e) {
-  return host_fail(e, PURE_BUSY, "in use by another call just now");
+  return host_fail(e, PURE_BUSY,
+                   "the store, or a session on it, is in use by another call just now");
 }
 
 ls_mem *host_store_mem(const pure_store *store) { return store->program->engine->mem; }

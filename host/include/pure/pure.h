@@ -245,7 +245,7 @@ typedef struct pure_jit_options {
   size_t size;            /* sizeof(pure_jit_options) */
   uint64_t threshold;     /* work a loop or function does before it is compiled; 0: default */
   uint32_t prefetch;      /* rows ahead that compiled loops prefetch; 0: by machine */
-  const char *plugin_dir; /* folder where the plug-in is looked for first; NULL: none */
+  const char *plugin_dir; /* the one folder where the plug-in is looked for; NULL: the usual */
   const char *cache_dir;  /* folder where compiled code is kept between processes; NULL: none */
   bool verify;            /* check the code of a region after every pass */
   bool check;             /* replay on the interpreter what compiled code did, and compare */
