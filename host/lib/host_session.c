@@ -131,6 +131,9 @@ static pure_status find_function(const pure_session *session, const char *name, 
           "pure_session_call: function: `%s` is an event; a snapshot answers queries only", name);
     return PURE_OK;
   }
+  uint32_t list;
+  if (pure_program_find_list(session->store->program, name, &list) == PURE_OK)
+    return host_fail(e, PURE_NOT_FOUND, "`%s` is a list, not a query or event", name);
   const char *near = NULL;
   for (uint32_t i = 0; i < module->nfns && !near; i++)
     if (module->fns[i].kind != VM_FN)

@@ -48,6 +48,7 @@ struct lang_sym {
   uint8_t kind;
   uint8_t type;
   bool konst; /* let of a constant */
+  bool steps; /* the variable of a `for` over numbers */
   lang_name *name;
   lang_span at;
   lang_sym *outer;  /* declared before it in the function */
@@ -193,8 +194,9 @@ struct lang_expr {
   lang_expr *left, *right, *third;
   lang_expr *args;
   lang_name *name;
-  lang_sym *sym;   /* EXPR_NAME, EXPR_CALL; checked */
-  lang_list *list; /* EXPR_INDEX, EXPR_FIELD, EXPR_COUNT, ..: the list read; checked */
+  lang_span name_at; /* EXPR_FIELD */
+  lang_sym *sym;     /* EXPR_NAME, EXPR_CALL; checked */
+  lang_list *list;   /* EXPR_INDEX, EXPR_FIELD, EXPR_COUNT, ..: the list read; checked */
   ls_val value;
   const char *text;
   uint32_t text_len;

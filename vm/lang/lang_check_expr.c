@@ -23,8 +23,27 @@ static unsigned complain_of_row(lang_checker *c, const lang_expr *e) {
   return LANG_BAD;
 }
 
-static unsigned check_name(lang_checker *c, lang_expr *e) {
+/* What other languages call the value that is none. */
+static bool is_null(const lang_name *name) {
+  static const char *const words[] = {"null", "NULL", "nil", "None"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (lang_name_is(name, words[i]))
+      return true;
+  }
+  return false;
+}
+
+static lang_sym *look_up_value(lang_checker *c, const lang_expr *e) {
+  unsigned before = c->cx->nerrors;
   lang_sym *sym = lang_look_up(c, e->name, e->at, "value", fits_value);
+  if (!sym && c->cx->nerrors > before && is_null(e->name))
+    lang_hint(&c->cx->errors[before],
+              "values are never missing; a row may be: if let r = list[key] { .. }");
+  return sym;
+}
+
+static unsigned check_name(lang_checker *c, lang_expr *e) {
+  lang_sym *sym = look_up_value(c, e);
   if (!sym)
     return LANG_BAD;
   e->sym = sym;
@@ -58,7 +77,7 @@ static unsigned check_field(lang_checker *c, lang_expr *e) {
   lang_list *list = lang_check_row(c, e->left);
   if (!list)
     return LANG_BAD;
-  lang_column *col = lang_want_column(c, list, e->name, e->at);
+  lang_column *col = lang_want_column(c, list, e->name, e->name_at);
   if (!col)
     return LANG_BAD;
   e->list = list;
@@ -159,6 +178,9 @@ static void complain_of_call(lang_checker *c, const lang_expr *e, const lang_sym
         lang_complain(c->cx, at, "`%s` is %s, which only the host can call", e->name->text,
                       sym->fn->kind == VM_QUERY ? "a query" : "an event");
     lang_hint(error, "put what they share into a `fn`");
+  } else if (sym->kind == SYM_LIST) {
+    lang_error *error = lang_complain(c->cx, at, "`%s` is a list, not a function", e->name->text);
+    lang_hint(error, "take a row of it: `%s[..]`", e->name->text);
   } else {
     lang_complain(c->cx, at, "`%s` is not a function", e->name->text);
   }

@@ -97,6 +97,27 @@ static void check_var(lang_checker *c, lang_stmt *s) {
 
 /* ---- assignment */
 
+static bool is_parameter(const lang_checker *c, const lang_sym *sym) {
+  for (unsigned i = 0; i < c->fn->nparams; i++) {
+    if (c->fn->param_syms[i] == sym)
+      return true;
+  }
+  return false;
+}
+
+static void complain_of_constant(lang_checker *c, const lang_expr *e) {
+  const char *name = e->name->text;
+  bool parameter = is_parameter(c, e->sym);
+  if (!parameter && !e->sym->steps) {
+    lang_error *error = lang_complain(c->cx, e->at, "`%s` is constant", name);
+    lang_hint(error, "declare it with `var` instead of `let` to change it");
+    return;
+  }
+  lang_error *error = lang_complain(c->cx, e->at, "`%s` is %s, which cannot be assigned", name,
+                                    parameter ? "a parameter" : "the variable of a `for`");
+  lang_hint(error, "copy it: `var x = %s`", name);
+}
+
 static unsigned check_assigned_name(lang_checker *c, lang_expr *e) {
   unsigned before = c->cx->nerrors;
   bool unknown = !e->name->sym;
@@ -105,8 +126,7 @@ static unsigned check_assigned_name(lang_checker *c, lang_expr *e) {
     lang_hint(&c->cx->errors[before], "declare it first: var %s = ..", e->name->text);
   if (type >= LS_NTYPES || e->sym->kind == SYM_VAR)
     return type;
-  lang_error *error = lang_complain(c->cx, e->at, "`%s` is constant", e->name->text);
-  lang_hint(error, "declare it with `var` instead of `let` to change it");
+  complain_of_constant(c, e);
   return LANG_BAD;
 }
 
@@ -291,6 +311,8 @@ static void check_for(lang_checker *c, lang_stmt *s) {
   if (e->kind == EXPR_RANGE) {
     check_for_range(c, e);
     declare_value(c, s, SYM_LET, NULL);
+    if (s->sym)
+      s->sym->steps = true;
   } else {
     bool value = e->kind != EXPR_INDEX && e->kind != EXPR_NAME;
     if (value && lang_check_value(c, e) < LS_NTYPES)

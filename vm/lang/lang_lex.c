@@ -298,6 +298,7 @@ static const struct {
     {";", "a statement ends at the end of its line"},
     {"**", "there is no power operator; multiply"},
     {"^", "there is no power operator; multiply"},
+    {"?", "use `if c then a else b`"},
 };
 
 static bool starts(const lang_lexer *x, const char *sign) {

@@ -4,6 +4,7 @@
 void lang_advance(lang_parser *p) {
   p->end_line = p->tok.at.line;
   p->end_column = p->tok.at.column + p->tok.at.width;
+  p->end_at = p->lexer.at;
   lang_lex(&p->lexer, &p->tok);
   if (p->cx->nomem)
     p->stop = true;

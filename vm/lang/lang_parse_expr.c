@@ -250,12 +250,11 @@ static lang_expr *parse_primary(lang_parser *p) {
 
 static lang_expr *parse_field(lang_parser *p, lang_expr *left) {
   lang_expr *e = new_expr(p, EXPR_FIELD, left->at);
-  lang_span at;
   lang_advance(p);
   if (!e)
     return NULL;
   e->left = left;
-  e->name = lang_expect_column(p, &at);
+  e->name = lang_expect_column(p, &e->name_at);
   return e->name ? finish(p, e) : NULL;
 }
 

@@ -14,6 +14,7 @@ typedef struct {
   lang_lexer lexer;
   lang_token tok;
   uint32_t end_line, end_column; /* just after the token before */
+  size_t end_at;                 /* the same place as an offset in the text */
   unsigned depth;                /* constructs inside one another */
   unsigned inside;               /* open ( and [: line ends mean nothing there */
   bool stop;                     /* no use going on */

@@ -1,6 +1,8 @@
 /* vm/lang/lang_parse_stmt.c - statements and blocks. */
 #include "vm/lang/lang_parse_int.h"
 
+#include <string.h>
+
 static lang_stmt *new_stmt(lang_parser *p, lang_stmt_kind kind) {
   lang_stmt *s = lang_alloc(p->cx, sizeof *s);
   if (!s) {
@@ -168,11 +170,77 @@ static bool complain_of_statement(lang_parser *p, const lang_stmt *s, const lang
   return false;
 }
 
+/* Whether the token and the byte after it are an operator of other languages: its second sign. */
+static char find_foreign_set(const lang_parser *p) {
+  const lang_cx *cx = p->cx;
+  char next = p->lexer.at < cx->len ? cx->text[p->lexer.at] : 0;
+  if (!lang_goes_on(p))
+    return 0;
+  if ((lang_sees(p, TOK_DIVIDE) || lang_sees(p, TOK_REMAINDER)) && next == '=')
+    return next;
+  return lang_sees(p, TOK_PLUS) && next == '+' ? next : 0;
+}
+
+/* The text from an offset to the end of the token before, if it is short and on one line. */
+static int short_text(const lang_parser *p, size_t from, const char **out) {
+  size_t len = p->end_at - from;
+  *out = p->cx->text + from;
+  if (len <= 40 && !memchr(*out, '\n', len))
+    return (int)len;
+  *out = "..";
+  return 2;
+}
+
+/* x++, x /= e, x %= e: from the operator on. */
+static bool complain_of_set(lang_parser *p, char second, size_t from) {
+  const char *target, *operand;
+  int width = short_text(p, from, &target);
+  const char *sign = lang_token_spelling((lang_token_kind)p->tok.kind);
+  lang_span at = p->tok.at;
+  at.width = 2;
+  lang_error *error = lang_complain(p->cx, at, "`%s%c` means nothing here", sign, second);
+  if (second == '+') {
+    lang_hint(error, "write `%.*s += 1`", width, target);
+    return false;
+  }
+  lang_hint(error, "write `%.*s = %.*s %s ..`", width, target, width, target, sign);
+  lang_advance(p);
+  lang_advance(p);
+  size_t start = p->lexer.at - p->tok.at.width;
+  if (p->tok.kind != TOK_NAME && p->tok.kind != TOK_LIT_INT)
+    return false;
+  lang_expr *e = lang_parse_expr(p);
+  if (!e || (e->kind != EXPR_NAME && e->kind != EXPR_CONST))
+    return false;
+  int bytes = short_text(p, start, &operand);
+  lang_hint(error, "write `%.*s = %.*s %s %.*s`", width, target, width, target, sign, bytes,
+            operand);
+  return false;
+}
+
+/* x--: the rest of the line is a comment. */
+static bool complain_of_comment(lang_parser *p, size_t from) {
+  const char *target;
+  int width = short_text(p, from, &target);
+  lang_span at = {p->end_line, p->end_column, 2};
+  lang_error *error = lang_complain(p->cx, at, "`--` means nothing here: it begins a comment");
+  lang_hint(error, "write `%.*s -= 1`", width, target);
+  return false;
+}
+
+static bool sees_glued_comment(const lang_parser *p) {
+  return p->cx->len - p->end_at >= 2 && memcmp(p->cx->text + p->end_at, "--", 2) == 0;
+}
+
 /* x = e, r.col += e, f(..) */
 static bool parse_other(lang_parser *p, lang_stmt *s) {
+  size_t from = p->lexer.at - p->tok.at.width;
   lang_expr *e = lang_parse_postfix(p);
   if (!e)
     return false;
+  char second = find_foreign_set(p);
+  if (second)
+    return complain_of_set(p, second, from);
   if (lang_goes_on(p) && find_set(p, &s->set)) {
     s->kind = STMT_ASSIGN;
     s->target = e;
@@ -180,13 +248,19 @@ static bool parse_other(lang_parser *p, lang_stmt *s) {
     s->expr = lang_parse_expr(p);
     return s->expr != NULL;
   }
+  if (e->kind != EXPR_CALL && sees_glued_comment(p) && !p->stop)
+    return complain_of_comment(p, from);
   s->kind = STMT_CALL;
   s->expr = e;
   return e->kind == EXPR_CALL || complain_of_statement(p, s, e);
 }
 
-static bool parse_values_alone(lang_parser *p, lang_stmt *s) {
+static bool parse_emit(lang_parser *p, lang_stmt *s) {
   lang_advance(p);
+  if (!lang_sees(p, TOK_OPEN)) {
+    lang_hint(lang_unexpected(p, "`(`"), "the values stand in parentheses: `emit (..)`");
+    return false;
+  }
   return lang_parse_values(p, &s->args, &s->nargs);
 }
 
@@ -251,7 +325,7 @@ static bool parse_kind(lang_parser *p, lang_stmt *s) {
   case STMT_RETURN:
     return parse_return(p, s);
   case STMT_EMIT:
-    return parse_values_alone(p, s);
+    return parse_emit(p, s);
   case STMT_FAULT:
     return parse_operand(p, s, &s->expr);
   case STMT_ASSIGN:
