@@ -24,6 +24,7 @@ import ctypes.util
 import datetime
 import glob
 import os
+import re
 import signal
 import threading
 import weakref
@@ -92,6 +93,17 @@ class _ExternInfo(ctypes.Structure):
                 ("nparameters", ctypes.c_uint32), ("result", ctypes.c_int)]
 
 
+class _Diagnostic(ctypes.Structure):
+    _fields_ = [("line", ctypes.c_uint32), ("column", ctypes.c_uint32), ("width", ctypes.c_uint32),
+                ("message", ctypes.c_char_p), ("hint", ctypes.c_char_p),
+                ("formatted", ctypes.c_char_p)]
+
+
+class _JitStats(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("plugin", ctypes.c_char_p), ("llvm", ctypes.c_char_p),
+                ("reason", ctypes.c_char_p)] # what comes after these nobody here asks for
+
+
 class _Column(ctypes.Structure):
     _fields_ = [("type", ctypes.c_int), ("width", ctypes.c_uint32), ("rows", ctypes.c_uint64),
                 ("cells", ctypes.c_void_p)]
@@ -128,10 +140,11 @@ _lib = _open_library()
 _P, _S, _E = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(_Error)
 _U32, _U64, _SIZE = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
 _OUT = ctypes.POINTER(_P)
+_REPORT = ctypes.CFUNCTYPE(None, _P, ctypes.POINTER(_Diagnostic))
 # Name: parameters.  These return a status; the others, below, say what they return.
 _STATUS_FUNCTIONS = {
     "engine_new": [ctypes.POINTER(_EngineOptions), _OUT, _E],
-    "program_compile": [_P, _S, _S, _SIZE, _P, _P, _OUT, _E],
+    "program_compile": [_P, _S, _S, _SIZE, _REPORT, _P, _OUT, _E],
     "program_load": [_P, _S, _S, _SIZE, _OUT, _E],
     "program_list": [_P, _U32, ctypes.POINTER(_ListInfo)],
     "program_list_column": [_P, _U32, _U32, ctypes.POINTER(_NameType)],
@@ -171,7 +184,9 @@ for _name, _parameters in _STATUS_FUNCTIONS.items():
     getattr(_lib, "pure_" + _name).argtypes = _parameters
     getattr(_lib, "pure_" + _name).restype = ctypes.c_int
 for _name, _result, _parameters in [
-        ("version", _S, []), ("fault_name", _S, [ctypes.c_int]), ("type_name", _S, [ctypes.c_int]),
+        ("version", _S, []), ("engine_jit", ctypes.c_int, [_P]),
+        ("engine_jit_stats", None, [_P, ctypes.POINTER(_JitStats)]),
+        ("fault_name", _S, [ctypes.c_int]), ("type_name", _S, [ctypes.c_int]),
         ("fill_rows", _U64, [_P]), ("import_rows", _U64, [_P]), ("session_work", _U64, [_P]),
         ("session_cancel", None, [_P]), ("session_resume", None, [_P]),
         ("result_get_kind", ctypes.c_int, [_P]),
@@ -187,7 +202,13 @@ for _name, _result, _parameters in [
 
 
 class Error(Exception):
-    """What the library refuses.  status: "bad data" and so on; file, line, column: where, or None."""
+    """What the library refuses.  status: "bad data" and so on; file, line, column: where, or None.
+
+    errors: where a program has errors, all of them in the order of the text, each an Error with
+    `hint` and, as its text, the line with a caret.
+    """
+
+    errors, hint = (), ""
 
     def __init__(self, status, message, file=None, line=None, column=None):
         place = f"{file}:{line}:{column}: " if file and line else f"{file}: " if file else ""
@@ -202,8 +223,12 @@ class Fault(Error):
     fault = ""
 
 
+_C_NAMES = re.compile(r"^pure_\w+: (?:(?:fill|function): )?") # of C functions and parameters
+
+
 def _raise(status, e):
     text = e.message.decode("utf-8", "replace") or _STATUS[status]
+    text = _C_NAMES.sub("", text)
     place = (e.file.decode("utf-8", "replace") or None, e.line or None, e.column or None)
     if status != 1:
         raise Error(_STATUS[status], text, *place)
@@ -256,6 +281,49 @@ class _Handle:
         self.close()
 
 
+# Arguments of these functions
+
+
+def _expect(kind, value, what, wanted):
+    if not isinstance(value, kind):
+        raise TypeError(f"{what}: {wanted} is expected, not {value!r}")
+    return value
+
+
+def _name(value, what):
+    """For C, where a NUL would end it."""
+    if "\0" in _expect(str, value, what, "a str"):
+        raise ValueError(f"{what}: no NUL is possible in {value!r}")
+    return value.encode()
+
+
+def _path(value):
+    data = os.fsencode(value)
+    if b"\0" in data:
+        raise ValueError(f"path: no NUL is possible in {value!r}")
+    return data
+
+
+def _choice(table, value, what):
+    if not isinstance(value, (str, int)) or value not in table:
+        raise ValueError(f"{what}: one of {', '.join(map(repr, table))} is expected, not {value!r}")
+    return table[value]
+
+
+def _count(value, what, bits):
+    """ctypes would cut off what does not fit."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{what}: an int is expected, not {value!r}")
+    if not 0 <= value.__index__() < 1 << bits:
+        raise ValueError(f"{what}: a number from 0 to 2**{bits} - 1 is expected, not {value!r}")
+    return value.__index__()
+
+
+def _limits(work, memory, depth, milliseconds):
+    return _Limits(_count(work, "work", 64), _count(memory, "memory", 64), _count(depth, "depth", 32),
+                   _count(milliseconds, "milliseconds", 32))
+
+
 # Values
 
 
@@ -282,7 +350,7 @@ def _to_c(value, keep):
     elif hasattr(value, "__float__"):
         return _to_c(float(value), keep)
     else:
-        raise TypeError(f"no value of Pure: {value!r}")
+        raise TypeError(f"an int, float, bool, str or date is expected, not {value!r}")
     return v
 
 
@@ -321,8 +389,9 @@ def _buffer_of(values, code):
     return view
 
 
-def _fill_texts(fill, number, values):
-    data = [str(v).encode() if isinstance(v, str) else _no_text(v) for v in values]
+def _fill_texts(fill, number, name, values):
+    data = [v.encode() if isinstance(v, str) else _refuse_value(name, i, "a str", v)
+            for i, v in enumerate(values)]
     offsets = (ctypes.c_uint64 * (len(data) + 1))()
     at = 0
     for i, text in enumerate(data):
@@ -331,13 +400,30 @@ def _fill_texts(fill, number, values):
     _do("fill_texts", fill, number, b"".join(data), offsets, len(data))
 
 
-def _no_text(value):
-    raise TypeError(f"a str is expected, not {value!r}")
+def _refuse_value(name, row, wanted, value):
+    raise TypeError(f"column `{name}`, row {row}: {wanted} is expected, not {value!r}")
 
 
-def _fill_column(fill, number, kind, values):
+_WANTED = {_INT: "an int", _REAL: "a float", _BOOL: "a bool", _DATE: "a date or a number of days"}
+
+
+def _cells(name, kind, cell, values):
+    try:
+        return (cell * len(values))(*values)
+    except TypeError:
+        for i, value in enumerate(values):
+            try:
+                cell(value)
+            except TypeError:
+                _refuse_value(name, i, _WANTED[kind], value)
+        raise
+
+
+def _fill_column(fill, number, name, kind, values):
+    if isinstance(values, str) or not (hasattr(values, "__iter__") or hasattr(values, "__getitem__")):
+        raise TypeError(f"column `{name}`: a sequence of values is expected, not {values!r}")
     if kind == _TEXT:
-        return _fill_texts(fill, number, values)
+        return _fill_texts(fill, number, name, values)
     code, cell = _CELLS[kind]
     function = {_INT: "fill_ints", _REAL: "fill_reals", _BOOL: "fill_bools", _DATE: "fill_dates"}[kind]
     view = _buffer_of(values, code)
@@ -351,19 +437,19 @@ def _fill_column(fill, number, kind, values):
         values = [v.toordinal() - _DAYS if isinstance(v, datetime.date) else v for v in values]
     else:
         values = list(values)
-    _check_range(kind, values)
-    _do(function, fill, number, (cell * len(values))(*values), len(values))
+    _check_range(name, kind, values)
+    _do(function, fill, number, _cells(name, kind, cell, values), len(values))
 
 
 _RANGES = {_INT: (-1 << 63, (1 << 63) - 1), _BOOL: (0, 255), _DATE: (-1 << 31, (1 << 31) - 1)}
 
 
-def _check_range(kind, values):
+def _check_range(name, kind, values):
     """ctypes would cut off what does not fit in a cell.  (That a bool is 0 or 1 the library tests.)"""
     low, high = _RANGES.get(kind, (None, None))
     for i, value in enumerate(values if low is not None else ()):
         if isinstance(value, int) and not low <= value <= high:
-            raise OverflowError(f"row {i}: {value} does not fit in its column")
+            raise OverflowError(f"column `{name}`, row {i}: {value} does not fit")
 
 
 # The handles
@@ -380,23 +466,57 @@ class Engine(_Handle):
 
     def __init__(self, jit="auto", threads=0, environment=False, sync=False, max_memory=0, work=0,
                  memory=0, depth=0, milliseconds=0):
-        o = _EngineOptions(size=ctypes.sizeof(_EngineOptions), jit=_JIT[jit], threads=threads,
-                           environment=environment, jit_sync=sync, max_memory=max_memory,
-                           limits=_Limits(work, memory, depth, milliseconds))
+        o = _EngineOptions(size=ctypes.sizeof(_EngineOptions), jit=_choice(_JIT, jit, "jit"),
+                           threads=_count(threads, "threads", 32), environment=environment,
+                           jit_sync=sync, max_memory=_count(max_memory, "max_memory", 64),
+                           limits=_limits(work, memory, depth, milliseconds))
         super().__init__(_make("engine_new", ctypes.byref(o)))
 
+    @property
+    def jit(self):
+        """The highest tier that programs can reach here, 0 .. 3."""
+        return _lib.pure_engine_jit(self._open) - 1
+
+    @property
+    def jit_reason(self):
+        """Why nothing can be compiled to machine code here; None: it can."""
+        _lib.pure_engine_jit(self._open) # only who looks for the plug-in knows
+        stats = _JitStats(size=ctypes.sizeof(_JitStats))
+        _lib.pure_engine_jit_stats(self._open, ctypes.byref(stats))
+        return stats.reason.decode("utf-8", "replace") if stats.reason else None
+
     def compile(self, text, name="<python>"):
-        data = text.encode()
-        return Program(_make("program_compile", self._open, name.encode(), data, len(data), None, None))
+        """A program from its text.  An Error has all errors of the text in its `errors`."""
+        data = _expect(str, text, "text", "a str").encode()
+        return self._compile(data, _name(name, "name"))
+
+    def _compile(self, data, name):
+        found = []
+
+        def report(_, diagnostic):
+            d = diagnostic.contents
+            error = Error("bad program", d.formatted.decode("utf-8", "replace"))
+            error.message, error.hint = d.message.decode("utf-8", "replace"), d.hint.decode()
+            error.file, error.line, error.column = name.decode("utf-8", "replace"), d.line, d.column
+            found.append(error)
+
+        try:
+            return Program(_make("program_compile", self._open, name, data, len(data),
+                                 _REPORT(report), None), self)
+        except Error as error:
+            if found:
+                error.errors = tuple(found)
+                error.args = ("\n".join(str(one).rstrip() for one in found),)
+            raise
 
     def load(self, path):
         """A program from a file: source text, or a module that pure-run --compile wrote."""
         with open(path, "rb") as file:
             data = file.read()
-        name = os.fspath(path).encode()
+        name = _path(path)
         if _lib.pure_program_is_module(data, len(data)):
-            return Program(_make("program_load", self._open, name, data, len(data)))
-        return Program(_make("program_compile", self._open, name, data, len(data), None, None))
+            return Program(_make("program_load", self._open, name, data, len(data)), self)
+        return self._compile(data, name)
 
 
 def compile(text, name="<python>", **options):
@@ -425,12 +545,13 @@ def _every(function, handle, info, *numbers):
 
 
 class Program(_Handle):
-    """A compiled program."""
+    """A compiled program.  engine: what it was compiled with."""
 
     _kind = "program"
 
-    def __init__(self, handle):
+    def __init__(self, handle, engine):
         super().__init__(handle)
+        self.engine = engine
         self._callbacks = []
         self._lists = {one.name.decode(): i
                        for i, one in enumerate(_every("program_list", handle, _ListInfo))}
@@ -459,15 +580,16 @@ class Program(_Handle):
         are bound before the first store is made.
         """
         callback = self._callback(declaration, function)
-        binding = _Binding(declaration.encode(), ctypes.cast(callback, _P), None)
+        binding = _Binding(_name(declaration, "declaration"), ctypes.cast(callback, _P), None)
         _do("bind", self._open, ctypes.byref(binding), 1)
         self._callbacks.append(callback)
 
     def bind_library(self, path):
-        _do("bind_library", self._open, os.fsencode(path))
+        _do("bind_library", self._open, _path(path))
 
     def _callback(self, declaration, function):
-        name = declaration.split("(")[0].split()[-1]
+        _expect(str, declaration, "declaration", "a str")
+        name = (declaration.split("(")[0].split() or [""])[-1]
         for i, x in enumerate(_every("program_extern", self._open, _ExternInfo)):
             if x.name.decode() == name:
                 types = [p.type for p in _every("program_extern_parameter", self._open, _NameType, i)]
@@ -575,7 +697,7 @@ class _Caller(_Handle):
 
     def limit(self, work=0, memory=0, depth=0, milliseconds=0):
         """Of each call from now on; 0: the default."""
-        self._limits = _Limits(work, memory, depth, milliseconds)
+        self._limits = _limits(work, memory, depth, milliseconds)
 
     def call(self, name, *arguments):
         """The value of a query or event, a Result where it has rows, or None."""
@@ -592,7 +714,7 @@ class _Caller(_Handle):
                 _lib.pure_session_cancel(session)
 
     def _call(self, name, arguments):
-        keep = []
+        keep, data = [], _name(name, "name of the query or event")
         values = (_Value * len(arguments))(*(_to_c(a, keep) for a in arguments))
         session, out = self._session(), _P()
         try:
@@ -600,7 +722,7 @@ class _Caller(_Handle):
                 self._running.add(session.value)
             try:
                 with _Interruptible(session):
-                    _do("session_call", session, name.encode(), values, len(arguments),
+                    _do("session_call", session, data, values, len(arguments),
                         ctypes.byref(out))
             finally:
                 with self._lock:
@@ -667,11 +789,11 @@ class Store(_Caller):
         return Snapshot(_make("snapshot_take", self._open), self._program)
 
     def save(self, path):
-        _do("store_save", self._open, os.fsencode(path))
+        _do("store_save", self._open, _path(path))
 
     def load(self, path):
         """Replaces all lists by those of a file that save() wrote."""
-        _do("store_load", self._open, os.fsencode(path))
+        _do("store_load", self._open, _path(path))
 
     def fill(self, name, columns, duplicates="error"):
         """Adds rows to a list, all or none; returns how many.
@@ -680,8 +802,9 @@ class Store(_Caller):
         and others).  Values that are a buffer of int64, float64, bool or, for dates, int32 days
         since 0001-01-01 (array.array, numpy) are taken as they are; other sequences value by value.
         """
-        if name not in self._program._lists:
+        if _name(name, "name of the list").decode() not in self._program._lists:
             raise Error("not found", f"there is no list {name}")
+        duplicates = _choice(_DUPLICATES, duplicates, "duplicates")
         fill = _make("fill_new", self._open, name.encode())
         try:
             if hasattr(columns, "__arrow_c_stream__"):
@@ -690,33 +813,47 @@ class Store(_Caller):
             else:
                 self._fill_columns(fill, name, columns)
             rows = _lib.pure_fill_rows(fill)
-            _do("fill_finish", fill, _DUPLICATES[duplicates])
+            _do("fill_finish", fill, duplicates)
             return rows
         finally:
             _lib.pure_fill_release(fill)
 
     def _fill_columns(self, fill, name, columns):
-        known = self._program._columns(name)
-        names = {c.name.decode() for c in known}
-        if set(columns) != names:
-            raise Error("bad argument", f"list {name} has the columns {', '.join(sorted(names))}")
-        for number, column in enumerate(known):
-            _fill_column(fill, number, column.type, columns[column.name.decode()])
+        if not hasattr(columns, "keys"):
+            raise TypeError(f"columns: a dict {{column: values}} or an Arrow table is expected, not a "
+                            f"{type(columns).__name__}")
+        known = [(c.name.decode(), c.type) for c in self._program._columns(name)]
+        names = [column for column, _ in known]
+        wrong = [f"`{column}` is missing" for column in names if column not in columns]
+        wrong += [f"there is no `{column}`" for column in columns.keys() if column not in names]
+        if wrong:
+            raise Error("bad argument", f"list `{name}` has the columns {', '.join(names)}: "
+                                        f"{', '.join(wrong)}")
+        for number, (column, kind) in enumerate(known):
+            _fill_column(fill, number, column, kind, columns[column])
 
     def read(self, name, source, format="csv", duplicates="error"):
-        """Adds rows to a list from a file: a path, or an open binary file.  Returns how many."""
+        """Adds rows to a list from a file: a path, or an open binary file.  Returns how many.
+
+        format: "csv", "tsv", "edges" or "adj"; duplicates: "error", or which row stays, "first" or
+        "last".
+        """
         if hasattr(source, "read"):
             return self._import(name, source, "data", format, duplicates)
         with open(source, "rb") as file:
             return self._import(name, file, os.fspath(source), format, duplicates)
 
     def _import(self, name, file, label, format, duplicates):
-        options = _ImportOptions(ctypes.sizeof(_ImportOptions), label.encode(), _FORMATS[format], 0,
-                                 _DUPLICATES[duplicates])
-        handle = _make("import_new", self._open, name.encode(), ctypes.byref(options))
+        options = _ImportOptions(ctypes.sizeof(_ImportOptions), os.fsencode(label),
+                                 _choice(_FORMATS, format, "format"), 0,
+                                 _choice(_DUPLICATES, duplicates, "duplicates"))
+        handle = _make("import_new", self._open, _name(name, "name of the list"), ctypes.byref(options))
         try:
             while True:
                 piece = file.read(1 << 20)
+                if not isinstance(piece, bytes):
+                    raise TypeError("source: a file opened in binary mode is expected; read() of this "
+                                    f"one gives {type(piece).__name__}")
                 if not piece:
                     break
                 _do("import_feed", handle, piece, len(piece))
@@ -753,19 +890,27 @@ class Result(_Handle):
         return _lib.pure_result_rows(self._open)
 
     def __iter__(self):
-        """From the first row on.  A result has one cursor: an iterator that was begun before stops."""
+        """From the first row on, a tuple each.
+
+        A result has one cursor.  Where it was iterated over anew since, or closed, an iterator that
+        was begun before raises Error (status "stale" or "misuse") instead of its next row.
+        """
         handle, n = self._open, len(self.columns)
         self._begun = begun = object()
         _lib.pure_result_rewind(handle)
-        while self._handle and _lib.pure_result_next(handle):
+        while _lib.pure_result_next(self._open):
             yield tuple(_from_c(_lib.pure_result_get(handle, i)) for i in range(n))
             if self._begun is not begun:
                 raise Error("stale", "the result is iterated over anew; take rows() where both are needed")
 
     def rows(self):
+        """A list of tuples.  For many rows column() is much faster: rows() makes a Python object of
+        each value.
+        """
         return list(self)
 
     def dicts(self):
+        """Likewise, each row as {column: value}."""
         return [dict(zip(self.columns, row)) for row in self]
 
     def column(self, name):
@@ -774,6 +919,9 @@ class Result(_Handle):
         int: unsigned cells of 1, 2 or 4 bytes, or signed ones of 8; real: double; bool: a byte;
         date: days since 0001-01-01.  A text column gives a list of str.
         """
+        if name not in self.columns:
+            raise Error("not found", f"the result has no column `{name}`; it has "
+                                     f"{', '.join(self.columns)}")
         number = self.columns.index(name)
         c = _Column()
         _do("result_column", self._open, number, ctypes.byref(c))

@@ -90,6 +90,59 @@ class Values(unittest.TestCase):
         self.assertEqual(caught.exception.status, "bad program")
         self.assertEqual((caught.exception.file, caught.exception.line), ("bad.pure", 1))
 
+    def test_all_errors_of_a_program(self):
+        with self.assertRaises(pure.Error) as caught:
+            pure.compile("query f: int { return x }\nquery g(p: int) { p = 1 }", "bad.pure")
+        errors = caught.exception.errors
+        self.assertEqual([(e.line, e.column) for e in errors], [(1, 23), (2, 19)])
+        self.assertEqual(errors[1].hint, "copy it: `var x = p`")
+        self.assertEqual(errors[0].message, caught.exception.message)
+        self.assertIn("                    ^\n", str(caught.exception))
+        for error in errors:
+            self.assertIn(f"bad.pure:{error.line}:{error.column}: {error.message}", str(caught.exception))
+        with self.assertRaises(pure.Error) as caught:
+            pure.compile("query f(a: int): int { return a }").store().call("f")
+        self.assertEqual(caught.exception.errors, ())
+
+    def test_wrong_arguments(self):
+        """Of the functions of the module: what they say, and that C never sees a name cut off."""
+        program = pure.compile(TEXT)
+        store = program.store()
+        for call, kind, text in [
+                (lambda: pure.compile(b""), TypeError, "text: a str is expected, not b''"),
+                (lambda: pure.compile("", "a\0b"), ValueError, "no NUL"),
+                (lambda: store.call(None), TypeError, "event: a str is expected, not None"),
+                (lambda: store.call("lines\0x"), ValueError, "no NUL"),
+                (lambda: store.call("log"), pure.Error, "`log` is a list"),
+                (lambda: store.fill("log\0x", {"line": []}), ValueError, "no NUL"),
+                (lambda: store.read("log\0x", io.BytesIO(b"line\n")), ValueError, "no NUL"),
+                (lambda: store.save("a\0b"), ValueError, "no NUL"),
+                (lambda: store.load("a\0b"), ValueError, "no NUL"),
+                (lambda: program.bind_library("a\0b"), ValueError, "no NUL"),
+                (lambda: program.bind("half(real): real\0", abs), ValueError, "no NUL"),
+                (lambda: program.bind("", abs), pure.Error, "no extern fn"),
+                (lambda: store.limit(work=-1), ValueError, "work: a number from 0 .* not -1"),
+                (lambda: store.limit(depth=1 << 32), ValueError, "depth: .* not 4294967296"),
+                (lambda: store.limit(memory=0.5), TypeError, "memory: an int is expected, not 0.5"),
+                (lambda: pure.Engine(threads=-1), ValueError, "threads"),
+                (lambda: pure.Engine(jit="x"), ValueError, "jit: one of 'auto', 0, 1, 2, 3 is expected"),
+                (lambda: pure.Engine(jit=[]), ValueError, "jit: one of"),
+                (lambda: store.read("log", io.BytesIO(), format="xml"), ValueError, "'csv', 'tsv'"),
+                (lambda: store.read("log", io.BytesIO(), duplicates="x"), ValueError, "'first', 'last'"),
+                (lambda: store.fill("log", {"line": []}, duplicates="x"), ValueError, "'first', 'last'"),
+                (lambda: store.read("log", io.StringIO("line\nx\n")), TypeError, "binary mode"),
+                (lambda: store.snapshot().call("say", "x"), pure.Error, "^`say` is an event; a snapshot")]:
+            with self.assertRaisesRegex(kind, text):
+                call()
+        self.assertEqual(store.call("lines"), 0)
+
+    def test_engine(self):
+        engine = pure.Engine(jit=0)
+        self.assertEqual(engine.jit, 0)
+        self.assertIn("interpret only", engine.jit_reason)
+        engine = pure.compile(TEXT).engine
+        self.assertEqual(engine.jit == 0, engine.jit_reason is not None)
+
     def test_faults(self):
         store = some_store()
         with self.assertRaises(pure.Fault) as caught:
@@ -173,6 +226,26 @@ class Columns(unittest.TestCase):
             store.fill("thign", good)
         self.assertEqual(store.fill("thing", good | {"id": [1]}, duplicates="last"), 1)
 
+    def test_fills_say_what_is_wrong(self):
+        store = some_store()
+        good = {"id": [9], "name": ["x"], "born": [DAY], "ok": [True], "size": [1.0]}
+        short = dict(good)
+        del short["name"], short["size"]
+        for columns, kind, text in [
+                (short | {"nme": []}, pure.Error, "the columns id, name, born, ok, size: "
+                                                  "`name` is missing, `size` is missing, there is no `nme`"),
+                (good | {"id": [9, 10]}, pure.Error, "^list `thing` has 2 values for column `id`, 1 for"),
+                (good | {"name": [None]}, TypeError, "column `name`, row 0: a str is expected, not None"),
+                (good | {"name": "x"}, TypeError, "column `name`: a sequence of values"),
+                (good | {"id": 9}, TypeError, "column `id`: a sequence of values is expected, not 9"),
+                (good | {"id": [1, "x"]}, TypeError, "column `id`, row 1: an int is expected, not 'x'"),
+                (good | {"id": [1, 2**64]}, OverflowError, "column `id`, row 1: 18446744073709551616"),
+                (good | {"born": ["x"]}, TypeError, "column `born`, row 0: a date .* not 'x'"),
+                ([(1,)], TypeError, "columns: a dict .* not a list")]:
+            with self.assertRaisesRegex(kind, text):
+                store.fill("thing", columns)
+        self.assertEqual(len(store.call("ids")), 3)
+
     def test_what_does_not_fit_is_refused(self):
         store = some_store()
         good = {"id": [9], "name": ["x"], "born": [DAY], "ok": [True], "size": [1.0]}
@@ -188,8 +261,19 @@ class Columns(unittest.TestCase):
         first = iter(result)
         next(first)
         self.assertEqual(len(list(result)), len(result))
-        with self.assertRaises(pure.Error):
+        with self.assertRaises(pure.Error) as caught:
             next(first)
+        self.assertEqual(caught.exception.status, "stale")
+        first = iter(result)
+        next(first)
+        result.close()
+        with self.assertRaises(pure.Error) as caught:
+            next(first)
+        self.assertEqual(caught.exception.status, "misuse")
+
+    def test_unknown_columns(self):
+        with self.assertRaisesRegex(pure.Error, "the result has no column `zz`; it has i, square"):
+            some_store().call("squares", 1).column("zz")
 
     def test_files(self):
         store = pure.compile(TEXT).store()
