@@ -7,6 +7,7 @@
 
 #include <pure/arrow.h>
 
+#include <stdio.h>
 #include <string.h>
 
 enum { BLOCK = 2048 };
@@ -116,8 +117,12 @@ static pure_status take_dates(const arrow_column *c, uint64_t at, int64_t *block
       return bad_value(c, at + i, "not a whole day");
     if (c->kind->bytes == 8)
       v /= MS_PER_DAY;
-    if (v < -PURE_DATE_UNIX || v > PURE_DATE_MAX - PURE_DATE_UNIX)
-      return bad_value(c, at + i, "not a day of the calendar");
+    if (v < -PURE_DATE_UNIX || v > PURE_DATE_MAX - PURE_DATE_UNIX) {
+      char why[80];
+      snprintf(why, sizeof why, "%lld days from 1970-01-01 is not a day of the calendar",
+               (long long)v);
+      return bad_value(c, at + i, why);
+    }
     block[i] = v + PURE_DATE_UNIX;
   }
   return PURE_OK;

@@ -122,6 +122,13 @@ pure_status host_fail_at(pure_error *e, pure_status status, const char *file, ui
 
 pure_status host_no_memory(pure_error *e) { return host_fail(e, PURE_NO_MEMORY, "out of memory"); }
 
+pure_status host_no_memory_of(const pure_engine *engine, pure_error *e) {
+  if (!engine->max_memory)
+    return host_no_memory(e);
+  return host_fail(e, PURE_NO_MEMORY, "out of memory (max_memory of the engine: %llu bytes)",
+                   (unsigned long long)engine->max_memory);
+}
+
 pure_status host_fail_list(pure_error *e, ls_status status) {
   switch (status) {
   case LS_NOMEM:

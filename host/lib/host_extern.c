@@ -6,6 +6,7 @@
 #include "host/lib/host_extern_int.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Declarations */
@@ -103,6 +104,19 @@ static int find_extern(const vm_module *m, const host_declaration *d) {
   return -1;
 }
 
+/* As the program declares it, cut short where there is no room. */
+static const char *spell(const vm_extern *x, char *out, size_t n) {
+  size_t at = (size_t)snprintf(out, n, "%s(", x->name);
+  for (unsigned i = 0; i < x->nparams && at < n; i++)
+    at +=
+        (size_t)snprintf(out + at, n - at, "%s%s", i ? ", " : "", vm_type_name(x->params[i].type));
+  if (at < n)
+    at += (size_t)snprintf(out + at, n - at, ")");
+  if (at < n && x->result == VM_RESULT_SCALAR)
+    snprintf(out + at, n - at, ": %s", vm_type_name(x->result_type));
+  return out;
+}
+
 static bool same_types(const vm_extern *x, const host_declaration *d) {
   uint8_t result = x->result == VM_RESULT_SCALAR ? (uint8_t)x->result_type : HOST_NO_RESULT;
   bool same = x->nparams == d->nparams && result == d->result;
@@ -119,17 +133,19 @@ static pure_status check_binding(const pure_program *program, const pure_binding
   if (!host_declaration_read(b->declaration, &d))
     return host_fail(e, PURE_BAD_ARGUMENT,
                      "`%s` declares no host function; expected something like"
-                     " `pure extern fn distance(real, real): real`",
+                     " `pure extern fn distance(real, real): real`, of the types int, real, bool,"
+                     " text and date",
                      b->declaration);
   *number = find_extern(program->module, &d);
   if (*number < 0)
     return PURE_OK;
   const vm_extern *x = &program->module->externs[*number];
   const char *source = program->module->source_name;
+  char declared[300];
   if (!same_types(x, &d))
     return host_fail_at(e, PURE_BAD_ARGUMENT, source, 0, 0,
-                        "extern fn `%s` has other types than the host's `%s`", x->name,
-                        b->declaration);
+                        "extern fn `%s` has other types than the host's `%s`",
+                        spell(x, declared, sizeof declared), b->declaration);
   if (x->pure && !d.pure)
     return host_fail_at(e, PURE_BAD_ARGUMENT, source, 0, 0,
                         "extern fn `%s` is declared pure, but the host's `%s` is not", x->name,

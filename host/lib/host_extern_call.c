@@ -8,6 +8,7 @@
  * The first parameter is the pure_call. */
 #include "host/lib/host_extern_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert(sizeof(bool) == 1, "a bool is passed as a byte");
@@ -82,21 +83,31 @@ typedef union {
   pure_string string;
 } returned;
 
-static const char *take_text(vm_context *cx, const pure_string *s, ls_val *out) {
-  const char *bytes = s->length ? s->bytes : "";
-  if (!bytes)
-    return "a host function returned a text without bytes";
-  if (host_utf8_check(bytes, s->length) != s->length)
-    return "a host function returned a text that is not UTF-8 without NUL bytes";
-  return vm_context_make_text(cx, bytes, s->length, out) ? NULL : VM_HOST_MEMORY;
+/* A fault with the function's name; lives until the session's next. */
+static const char *said(pure_session *session, const char *before, const vm_extern *declared,
+                        const char *after) {
+  snprintf(session->said, sizeof session->said, "%s `%.100s`%s", before, declared->name, after);
+  return session->said;
 }
 
-static const char *take(vm_context *cx, const vm_extern *declared, const returned *r, ls_val *out) {
+static const char *take_text(pure_session *session, const vm_extern *declared, const pure_string *s,
+                             ls_val *out) {
+  const char *bytes = s->length ? s->bytes : "";
+  if (!bytes)
+    return said(session, "host function", declared, " returned a text without bytes");
+  if (host_utf8_check(bytes, s->length) != s->length)
+    return said(session, "host function", declared,
+                " returned a text that is not UTF-8 without NUL bytes");
+  return vm_context_make_text(session->cx, bytes, s->length, out) ? NULL : VM_HOST_MEMORY;
+}
+
+static const char *take(pure_session *session, const vm_extern *declared, const returned *r,
+                        ls_val *out) {
   if (declared->result != VM_RESULT_SCALAR)
     return NULL;
   switch (declared->result_type) {
   case LS_TEXT:
-    return take_text(cx, &r->string, out);
+    return take_text(session, declared, &r->string, out);
   case LS_BOOL:
     out->u = (uint8_t)r->small;
     break;
@@ -141,7 +152,7 @@ static const char *host_extern_call(void *user, vm_context *cx, unsigned number,
   const vm_extern *declared = &program->module->externs[number];
   host_extern *x = program->externs ? &program->externs[number] : NULL;
   if (!x || !x->function)
-    return "no host function is bound to it";
+    return said(session, "no host function is bound to", declared, "");
   pure_call call = {.user = x->user, .message = session->said};
   pure_call *first = &call;
   arguments a;
@@ -152,7 +163,7 @@ static const char *host_extern_call(void *user, vm_context *cx, unsigned number,
   ffi_call(&x->cif, x->function, &r, a.at);
   const char *wrong = call.note ? settle(&call, cx) : NULL;
   host_watch_returned(session);
-  return wrong ? wrong : take(cx, declared, &r, result);
+  return wrong ? wrong : take(session, declared, &r, result);
 }
 
 /* Of a function that compiled code has called. */

@@ -64,7 +64,7 @@ pure_status pure_fill_new(pure_store *store, const char *list, pure_fill **out, 
     return host_no_memory(error);
   if (!host_store_enter(store)) {
     host_free(engine, fill, bytes);
-    return host_busy(error);
+    return host_busy(error, __func__, "store");
   }
   fill->store = store;
   fill->list = number;
@@ -132,11 +132,18 @@ static pure_status check(pure_fill *fill, uint32_t *column, const filler *by, co
   return PURE_OK;
 }
 
+/* It may be the engine's limit that the rows go over. */
+static pure_status fail_list(const pure_fill *fill, ls_status status, pure_error *e) {
+  if (status == LS_NOMEM)
+    return host_no_memory_of(fill->store->program->engine, e);
+  return host_fail_list(e, status);
+}
+
 static pure_status done(pure_fill *fill, ls_status status, pure_error *e) {
   if (status == LS_OK)
     return PURE_OK;
   fill->over = true;
-  return host_fail_list(e, status);
+  return fail_list(fill, status, e);
 }
 
 static pure_status bad_cell(pure_fill *fill, uint32_t column, size_t row, const char *what,
@@ -191,9 +198,10 @@ pure_status pure_fill_dates(pure_fill *fill, uint32_t column, const int32_t *val
   pure_status status = check(fill, &column, &by, values, n, error);
   if (status != PURE_OK)
     return status;
+  char why[HOST_NO_DAY_CHARS];
   for (size_t i = 0; i < n; i++)
     if (values[i] < 0 || values[i] > LS_DATE_MAX)
-      return bad_cell(fill, column, i, "not a day of the calendar", error);
+      return bad_cell(fill, column, i, host_value_no_day(values[i], why), error);
   return done(fill, append32(fill, column, values, n), error);
 }
 
@@ -270,7 +278,8 @@ pure_status pure_fill_texts(pure_fill *fill, uint32_t column, const char *bytes,
 static pure_status fill_value(pure_fill *fill, uint32_t column, const pure_value *v,
                               pure_error *e) {
   uint8_t bit = v->as.i != 0;
-  int32_t day = v->as.i < 0 || v->as.i > LS_DATE_MAX ? -1 : (int32_t)v->as.i;
+  int32_t day = (int32_t)v->as.i;
+  char why[HOST_NO_DAY_CHARS];
   uint64_t offsets[2] = {0, v->length};
   switch (v->type) {
   case PURE_INT:
@@ -280,6 +289,8 @@ static pure_status fill_value(pure_fill *fill, uint32_t column, const pure_value
   case PURE_BOOL:
     return pure_fill_bools(fill, column, &bit, 1, e);
   case PURE_DATE:
+    if (day != v->as.i)
+      return bad_cell(fill, fill->place[column], 0, host_value_no_day(v->as.i, why), e);
     return pure_fill_dates(fill, column, &day, 1, e);
   case PURE_TEXT:
     return pure_fill_texts(fill, column, v->as.t, offsets, 1, e);
@@ -318,12 +329,12 @@ uint64_t pure_fill_rows(const pure_fill *fill) {
   return host_is(fill, HOST_FILL) && fill->builder ? ls_builder_rows(fill->builder) : 0;
 }
 
-pure_status host_fill_finish(pure_fill *fill, pure_duplicates duplicates, uint64_t *later,
-                             uint64_t *first, pure_error *e) {
+pure_status host_fill_finish(pure_fill *fill, const char *function, pure_duplicates duplicates,
+                             uint64_t *later, uint64_t *first, pure_error *e) {
   static const ls_dup dups[] = {LS_DUP_ERROR, LS_DUP_FIRST, LS_DUP_LAST};
   pure_store *store = fill->store;
   if (!host_store_enter(store))
-    return host_busy(e);
+    return host_busy(e, function, "store");
   ls_list *l = ls_store_list(vm_link_store(store->link), fill->list);
   ls_status status = ls_builder_finish(fill->builder, l, dups[duplicates], later, first);
   ls_builder_delete(fill->builder);
@@ -332,7 +343,7 @@ pure_status host_fill_finish(pure_fill *fill, pure_duplicates duplicates, uint64
   if (status == LS_OK)
     store->epoch++;
   host_store_leave(store);
-  return status == LS_OK ? PURE_OK : host_fail_list(e, status);
+  return status == LS_OK ? PURE_OK : fail_list(fill, status, e);
 }
 
 static pure_status same_lengths(const pure_fill *fill, pure_error *e) {
@@ -358,7 +369,7 @@ pure_status pure_fill_finish(pure_fill *fill, pure_duplicates duplicates, pure_e
   if (status != PURE_OK)
     return status;
   uint64_t later = 0, first = UINT64_MAX;
-  status = host_fill_finish(fill, duplicates, &later, &first, error);
+  status = host_fill_finish(fill, __func__, duplicates, &later, &first, error);
   if (status != PURE_BAD_DATA)
     return status;
   const char *list = host_fill_schema(fill)->name;

@@ -97,9 +97,11 @@ pure_status pure_import_new(pure_store *store, const char *list, const pure_impo
                             pure_import **out, pure_error *error) {
   if (out)
     *out = NULL;
-  if (!host_is(store, HOST_STORE) || !list || !options || !out)
+  if (!host_is(store, HOST_STORE) || !list || !out)
     return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"list", list, HOST_POINTER},
-                       {"options", options, HOST_POINTER}, {"out", out, HOST_POINTER});
+                       {"out", out, HOST_POINTER});
+  static const pure_import_options defaults = {.size = sizeof defaults};
+  options = options ? options : &defaults;
   pure_status status = check_options(options, error);
   pure_fill *fill = NULL;
   if (status == PURE_OK)
@@ -246,6 +248,6 @@ pure_status pure_import_finish(pure_import *m, pure_error *error) {
   if (!decode(m) || !import_flush(m))
     return m->error->status;
   uint64_t later = 0, first = UINT64_MAX;
-  status = host_fill_finish(m->fill, m->duplicates, &later, &first, m->error);
+  status = host_fill_finish(m->fill, "pure_import_finish", m->duplicates, &later, &first, m->error);
   return status == PURE_BAD_DATA ? fail_duplicate(m, later, first) : status;
 }

@@ -137,7 +137,7 @@ static bool fail_value(pure_import *m, const import_field *f, const char *p,
     why = IMPORT_LONE_RETURN;
   if (m->guessed && m->rows == 0 && !*why)
     why = "; the first line is no header, for it has none of the list's column names";
-  return import_fail(m, p, "column %s: expected %s, found %s%s", f->name, vm_type_name(f->type),
+  return import_fail(m, p, "column %s: expected %s, found %s%s", f->name, host_value_form(f->type),
                      span->length ? found : "nothing", why);
 }
 

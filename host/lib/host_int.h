@@ -62,7 +62,10 @@ struct pure_engine {
   ls_policy policy;
   pure_limits limits;
   pure_jit jit;
-  vm_tier *tier; /* NULL: interpreter only */
+  vm_tier *tier;       /* NULL: interpreter only */
+  uint64_t max_memory; /* 0: unlimited */
+  bool explained;      /* reason is written, once; under graves */
+  char reason[512];    /* why the plug-in could not be loaded, with its file */
 };
 
 typedef struct host_extern host_extern;
@@ -145,6 +148,8 @@ pure_status host_fail_at(pure_error *e, pure_status status, const char *file, ui
                          uint32_t column, const char *form, ...)
     __attribute__((format(printf, 6, 7)));
 pure_status host_no_memory(pure_error *e);
+/* Likewise where the engine's own limit may be what stands in the way. */
+pure_status host_no_memory_of(const pure_engine *engine, pure_error *e);
 /* For ls_status other than LS_OK. */
 pure_status host_environment_read(ls_policy *policy, vm_tier_options *tier, pure_error *e);
 pure_status host_environment_read_memory(ls_mem_options *memory, pure_error *e);
@@ -176,9 +181,18 @@ host_parsed host_value_scan(ls_type type, const char *bytes, size_t length, ls_v
 /* Any type but text; at most PURE_VALUE_CHARS - 1 characters, no final 0. Returns how many. */
 size_t host_value_spell(ls_type type, ls_val value, char *out);
 
+/* The type, with the form that is wanted where its name alone does not tell. */
+const char *host_value_form(ls_type type);
+#define HOST_NO_DAY_CHARS 120
+/* Why a number is no date. */
+const char *host_value_no_day(int64_t days, char *out);
+
 /* Counts; memory of handles comes from the engine. */
 void *host_alloc(pure_engine *engine, size_t bytes); /* zeroed */
 void host_free(pure_engine *engine, void *block, size_t bytes);
+
+/* host_engine.c.  Why nothing can be compiled, or NULL; lives as long as the engine. */
+const char *host_engine_why(const pure_engine *engine, vm_tier_stats *s);
 
 /* host_handle.c */
 /* A zeroed handle, open, with the caller's reference; NULL: no memory. */
@@ -226,7 +240,7 @@ void host_session_drop(pure_session *session);
 /* host_store.c.  False: someone else is at work. */
 bool host_store_enter(pure_store *store);
 void host_store_leave(pure_store *store);
-pure_status host_busy(pure_error *e);
+pure_status host_busy(pure_error *e, const char *function, const char *what);
 ls_mem *host_store_mem(const pure_store *store);
 pure_status host_store_find(pure_store *store, const char *list, uint32_t *number, pure_error *e);
 const ls_schema *host_store_schema(const pure_store *store, uint32_t list);
@@ -261,8 +275,8 @@ pure_status host_fill_usable(const pure_fill *fill, const char *function, pure_e
 ls_status host_fill_intern(pure_fill *fill, const char *bytes, size_t length, int64_t *id);
 /* As pure_fill_finish, but says which rows are alike instead of a message: PURE_BAD_DATA with
  * *first UINT64_MAX where that row was in the list before. */
-pure_status host_fill_finish(pure_fill *fill, pure_duplicates duplicates, uint64_t *later,
-                             uint64_t *first, pure_error *e);
+pure_status host_fill_finish(pure_fill *fill, const char *function, pure_duplicates duplicates,
+                             uint64_t *later, uint64_t *first, pure_error *e);
 const ls_schema *host_fill_schema(const pure_fill *fill);
 
 /* host_file.c.  A file being written beside the one it will replace.  name: as the caller gave it,

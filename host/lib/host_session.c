@@ -1,16 +1,18 @@
 /* Sessions: arguments in, a call, a result out. */
 #include "host/lib/host_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static bool session_enter(pure_session *session) {
+/* NULL: entered.  Else what somebody else is using. */
+static const char *session_enter(pure_session *session) {
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
-    return false;
+    return "session";
   if (session->snapshot || host_store_enter(session->store))
-    return true;
+    return NULL;
   atomic_store(&session->busy, 0);
-  return false;
+  return "store";
 }
 
 static void session_leave(pure_session *session) {
@@ -58,7 +60,7 @@ pure_status pure_session_new(pure_store *store, pure_session **out, pure_error *
   if (!host_is(store, HOST_STORE) || !out)
     return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"out", out, HOST_POINTER});
   if (!host_store_enter(store))
-    return host_busy(error);
+    return host_busy(error, __func__, "store");
   pure_status status = session_make(store, NULL, out, error);
   host_store_leave(store);
   return status;
@@ -97,7 +99,7 @@ pure_status pure_session_limit(pure_session *session, const pure_limits *limits,
                        {"limits", limits, HOST_POINTER});
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
-    return host_busy(error);
+    return host_busy(error, __func__, "session");
   set_limits(session, limits);
   atomic_store(&session->busy, 0);
   return PURE_OK;
@@ -157,6 +159,7 @@ static pure_status argument_count(const vm_fn *fn, uint32_t n, pure_error *e) {
 static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
                             const pure_value *value, ls_val *out, pure_error *e) {
   const vm_param *p = &fn->params[i];
+  char no_day[HOST_NO_DAY_CHARS];
   if (value->type != host_type(p->type))
     return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: expected %s, got %s", i + 1,
                      kind_name(fn), fn->name, p->name, vm_type_name(p->type),
@@ -174,8 +177,8 @@ static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
   case LS_DATE:
     if (out->i >= 0 && out->i <= LS_DATE_MAX)
       return PURE_OK;
-    return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: not a day of the calendar",
-                     i + 1, kind_name(fn), fn->name, p->name);
+    return host_fail(e, PURE_BAD_ARGUMENT, "argument %u of %s `%s`, %s: %s", i + 1, kind_name(fn),
+                     fn->name, p->name, host_value_no_day(out->i, no_day));
   case LS_TEXT:
     break;
   }
@@ -193,6 +196,34 @@ static pure_status argument(pure_session *session, const vm_fn *fn, uint32_t i,
   return status == LS_OK ? PURE_OK : host_fail_list(e, status);
 }
 
+/* What was exhausted, and how much of it there was.  Of two limits of memory the fault does not
+ * tell which. */
+static const char *limit_message(const pure_session *session, vm_fault_kind kind, char *out,
+                                 size_t n) {
+  const pure_limits *l = &session->limits;
+  unsigned long long most = session->store->program->engine->max_memory;
+  unsigned long long memory = l->memory, work = l->work;
+  if (kind == VM_FAULT_WORK)
+    snprintf(out, n, "the work limit of %llu is used up", work);
+  else if (kind == VM_FAULT_DEPTH)
+    snprintf(out, n, "%s, more than %u", vm_fault_message(kind),
+             l->depth ? l->depth : VM_DEFAULT_DEPTH);
+  else if (kind == VM_FAULT_CANCELLED && session->watch.late)
+    snprintf(out, n, "the time limit of %u milliseconds is used up", l->milliseconds);
+  else if (kind == VM_FAULT_MEMORY && memory && most)
+    snprintf(
+        out, n,
+        "the memory limit of the call (%llu bytes) or max_memory of the engine (%llu) is used up",
+        memory, most);
+  else if (kind == VM_FAULT_MEMORY && memory)
+    snprintf(out, n, "the memory limit of the call (%llu bytes) is used up", memory);
+  else if (kind == VM_FAULT_MEMORY && most)
+    snprintf(out, n, "max_memory of the engine (%llu bytes) is used up", most);
+  else
+    return vm_fault_message(kind);
+  return out;
+}
+
 static pure_status fail_call(pure_session *session, vm_status status, pure_error *e) {
   if (status == VM_NO_MEMORY)
     return host_no_memory(e);
@@ -201,9 +232,10 @@ static pure_status fail_call(pure_session *session, vm_status status, pure_error
   const vm_fault *f = vm_context_fault(session->cx);
   if (f->kind == VM_FAULT_CANCELLED)
     atomic_store(&session->cancel, 0);
-  const char *message = f->message[0] ? f->message : vm_fault_message(f->kind);
-  if (f->kind == VM_FAULT_CANCELLED && session->watch.late)
-    message = "the time limit is used up";
+  char limit[160];
+  const char *message = f->message;
+  if (!message[0] || strcmp(message, vm_fault_message(f->kind)) == 0)
+    message = limit_message(session, f->kind, limit, sizeof limit);
   host_fail_at(e, PURE_FAULT, session->store->program->module->source_name, f->pos.line,
                f->pos.column, "%s", message);
   if (e)
@@ -310,8 +342,9 @@ static pure_status call(pure_session *session, const char *name, const pure_valu
   for (uint32_t i = 0; spelled && i < n; i++)
     if (!spelled[i])
       return host_fail(e, PURE_MISUSE, "%s: arguments[%u] is NULL", function, i);
-  if (!session_enter(session))
-    return host_busy(e);
+  const char *busy = session_enter(session);
+  if (busy)
+    return host_busy(e, function, busy);
   host_hold(session); /* a host function may release it */
   pure_status status = call_inside(session, name, values, spelled, n, out, e);
   session_leave(session);
@@ -393,8 +426,9 @@ pure_status pure_session_list(pure_session *session, const char *list, pure_resu
   if (!host_is(session, HOST_SESSION) || !list || !out)
     return HOST_MISUSE(error, __func__, {"session", session, HOST_SESSION},
                        {"list", list, HOST_POINTER}, {"out", out, HOST_POINTER});
-  if (!session_enter(session))
-    return host_busy(error);
+  const char *busy = session_enter(session);
+  if (busy)
+    return host_busy(error, __func__, busy);
   pure_status status = list_inside(session, list, out, error);
   session_leave(session);
   return status;

@@ -343,7 +343,7 @@ pure_status pure_store_load_bytes(pure_store *store, const char *name, const voi
     return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"name", name, HOST_POINTER},
                        {"bytes", bytes, HOST_POINTER});
   if (!host_store_enter(store))
-    return host_busy(error);
+    return host_busy(error, __func__, "store");
   pure_status status = load_inside(store, name, bytes, length, error);
   host_store_leave(store);
   return status;

@@ -11,9 +11,8 @@ bool host_store_enter(pure_store *store) {
 
 void host_store_leave(pure_store *store) { atomic_store(&store->busy, 0); }
 
-pure_status host_busy(pure_error *e) {
-  return host_fail(e, PURE_BUSY,
-                   "the store, or a session on it, is in use by another call just now");
+pure_status host_busy(pure_error *e, const char *function, const char *what) {
+  return host_fail(e, PURE_BUSY, "%s: the %s is in use by another call just now", function, what);
 }
 
 ls_mem *host_store_mem(const pure_store *store) { return store->program->engine->mem; }
@@ -34,7 +33,7 @@ pure_status pure_store_new(pure_program *program, pure_store **out, pure_error *
     return HOST_MISUSE(error, __func__, {"program", program, HOST_PROGRAM},
                        {"out", out, HOST_POINTER});
   if (!host_externs_seal(program))
-    return host_busy(error);
+    return host_busy(error, __func__, "program");
   pure_engine *engine = program->engine;
   pure_store *store = host_handle_new(engine, HOST_STORE, sizeof *store);
   if (!host_is(store, HOST_STORE))
@@ -86,7 +85,7 @@ pure_status pure_store_digest(pure_store *store, uint64_t *out, pure_error *erro
   if (!host_is(store, HOST_STORE) || !out)
     return HOST_MISUSE(error, __func__, {"store", store, HOST_STORE}, {"out", out, HOST_POINTER});
   if (!host_store_enter(store))
-    return host_busy(error);
+    return host_busy(error, __func__, "store");
   *out = ls_store_digest(vm_link_store(store->link));
   host_store_leave(store);
   return PURE_OK;
@@ -146,7 +145,7 @@ pure_status pure_snapshot_take(pure_store *store, pure_snapshot **out, pure_erro
     return host_no_memory(error);
   if (!host_store_enter(store)) {
     host_free(engine, snapshot, sizeof *snapshot);
-    return host_busy(error);
+    return host_busy(error, __func__, "store");
   }
   snapshot->lists = ls_snapshot_take(vm_link_store(store->link));
   if (snapshot->lists)

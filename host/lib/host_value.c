@@ -1,6 +1,7 @@
 /* Values to and from text. */
 #include "host/lib/host_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "vm/vm_text.h"
@@ -107,6 +108,19 @@ host_parsed host_value_scan(ls_type type, const char *bytes, size_t length, ls_v
   return HOST_MALFORMED;
 }
 
+const char *host_value_form(ls_type type) {
+  return type == LS_DATE   ? "date as 2010-06-01"
+         : type == LS_BOOL ? "bool as true, false, 1 or 0"
+                           : vm_type_name(type);
+}
+
+const char *host_value_no_day(int64_t days, char *out) {
+  snprintf(out, HOST_NO_DAY_CHARS,
+           "%lld is not a day of the calendar; days count from 0001-01-01 and go from 0 to %d",
+           (long long)days, LS_DATE_MAX);
+  return out;
+}
+
 size_t host_value_spell(ls_type type, ls_val value, char *out) {
   switch (type) {
   case LS_INT:
@@ -147,8 +161,9 @@ pure_status pure_value_parse(pure_type type, const char *bytes, size_t length, p
   ls_val value;
   host_parsed parsed = host_value_scan((ls_type)(type - 1), bytes, length, &value);
   if (parsed != HOST_PARSED)
-    return host_fail(error, PURE_BAD_ARGUMENT, "expected %s, found %s%s", pure_type_name(type),
-                     found, parsed == HOST_OUT_OF_RANGE ? ", which is too large" : "");
+    return host_fail(error, PURE_BAD_ARGUMENT, "expected %s, found %s%s",
+                     host_value_form((ls_type)(type - 1)), found,
+                     parsed == HOST_OUT_OF_RANGE ? ", which is too large" : "");
   out->type = type;
   if (type == PURE_REAL)
     out->as.r = value.r;

@@ -85,7 +85,7 @@ pure_status pure_session_progress(pure_session *session, uint64_t every, pure_pr
     return HOST_MISUSE(error, __func__, {"session", session, HOST_SESSION});
   int idle = 0;
   if (!atomic_compare_exchange_strong(&session->busy, &idle, 1))
-    return host_busy(error);
+    return host_busy(error, __func__, "session");
   session->watch = (host_watch){.progress = progress, .user = user, .every = every};
   atomic_store(&session->busy, 0);
   return PURE_OK;

@@ -354,9 +354,11 @@ START_TEST(busy) {
   ck_assert_int_eq(pthread_create(&thread, NULL, spin, w.session), 0);
   while (pure_session_call(w.session, "size", NULL, 0, NULL, &e) == PURE_OK)
     ;
-  host_refused(e.status, &e, PURE_BUSY, "in use");
-  host_refused(pure_session_call(other, "size", NULL, 0, NULL, &e), &e, PURE_BUSY, "in use");
-  host_refused(pure_store_digest(w.store, &digest, &e), &e, PURE_BUSY, "in use");
+  host_refused(e.status, &e, PURE_BUSY, "pure_session_call: the session is in use");
+  host_refused(pure_session_call(other, "size", NULL, 0, NULL, &e), &e, PURE_BUSY,
+               "pure_session_call: the store is in use");
+  host_refused(pure_store_digest(w.store, &digest, &e), &e, PURE_BUSY,
+               "pure_store_digest: the store is in use");
   pure_session_cancel(w.session);
   pthread_join(thread, &end);
   ck_assert_int_eq(((pure_error *)end)->fault, PURE_FAULT_CANCELLED);

@@ -246,11 +246,13 @@ START_TEST(faults) {
   world o;
   open_world(&o);
   fails(&o, "q_refuse", pure_int(13), PURE_FAULT_HOST, "I do not like 13", 27, 5);
-  fails(&o, "q_lies", pure_int(0), PURE_FAULT_HOST, "UTF-8", 0, 0);
-  fails(&o, "q_lies", pure_int(4), PURE_FAULT_HOST, "without bytes", 0, 0);
+  fails(&o, "q_lies", pure_int(0), PURE_FAULT_HOST, "`lies` returned a text that is not UTF-8", 0,
+        0);
+  fails(&o, "q_lies", pure_int(4), PURE_FAULT_HOST, "`lies` returned a text without bytes", 0, 0);
   fails(&o, "q_wild", pure_int(-1), PURE_FAULT_HOST, "calendar", 0, 0);
   fails(&o, "q_wild", pure_int(PURE_DATE_MAX + 1), PURE_FAULT_HOST, "calendar", 0, 0);
-  fails(&o, "q_missing", pure_int(0), PURE_FAULT_HOST, "no host function is bound", 0, 0);
+  fails(&o, "q_missing", pure_int(0), PURE_FAULT_HOST, "no host function is bound to `missing`", 0,
+        0);
   uint64_t before = host_digest(o.w.store);
   fails(&o, "e_undone", pure_text("gone", 4), PURE_FAULT_HOST, "I do not like 5", 0, 0);
   ck_assert_uint_eq(host_digest(o.w.store), before);
@@ -469,7 +471,8 @@ START_TEST(what_is_refused) {
   host_open(&w, NULL);
   host_fine(pure_program_compile(w.engine, "x.pure", program, strlen(program), NULL, NULL, &p, &e),
             &e);
-  refused(p, "pure plus(int): int", PURE_BAD_ARGUMENT, "other types");
+  refused(p, "pure plus(int): int", PURE_BAD_ARGUMENT,
+          "`plus(int, int): int` has other types than the host's `pure plus(int): int`");
   refused(p, "pure plus(int, real): int", PURE_BAD_ARGUMENT, "other types");
   refused(p, "pure plus(int, int)", PURE_BAD_ARGUMENT, "other types");
   refused(p, "plus(int, int): int", PURE_BAD_ARGUMENT, "not");
@@ -487,6 +490,7 @@ START_TEST(what_is_refused) {
                                       "plus(a b: int)"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     refused(p, wrong[i], PURE_BAD_ARGUMENT, "declares no host function");
+  refused(p, "plus(integer)", PURE_BAD_ARGUMENT, "types int, real, bool, text and date");
   pure_binding b[2] = {{"pure plus(int, int): int", FN(f_add), NULL}, {NULL, FN(f_add), NULL}};
   host_refused(pure_bind(p, b, 2, &e), &e, PURE_MISUSE, "declaration");
   b[1] = (pure_binding){"pure half(real): real", NULL, NULL};

@@ -127,7 +127,8 @@ START_TEST(bad_cells) {
   host_refused(pure_fill_finish(fill, PURE_DUPLICATE_ERROR, &e), &e, PURE_MISUSE, "over");
   pure_fill_release(fill);
   fill = fill_of(&w, "people");
-  host_refused(pure_fill_dates(fill, 2, days, 2, &e), &e, PURE_BAD_DATA, "calendar");
+  host_refused(pure_fill_dates(fill, 2, days, 2, &e), &e, PURE_BAD_DATA,
+               "value 1 of the block: -1 is not a day of the calendar");
   pure_fill_release(fill);
   fill = fill_of(&w, "people");
   host_refused(pure_fill_texts(fill, 0, "abc", down, 1, &e), &e, PURE_BAD_DATA, "offsets");

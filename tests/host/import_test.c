@@ -143,6 +143,12 @@ START_TEST(options) {
   pure_import_release(import);
   pure_import_release(NULL);
   ck_assert_int_eq(host_call(&w, "size", NULL), 1);
+  /* The defaults: CSV, with a header where there is one, no duplicates. */
+  host_fine(pure_import_new(w.store, "edges", NULL, &import, &e), &e);
+  host_fine(pure_import_feed(import, "to,from\n7,6\n", 12, &e), &e);
+  host_fine(pure_import_finish(import, &e), &e);
+  pure_import_release(import);
+  ck_assert_int_eq(host_call(&w, "size", NULL), 2);
   host_close(&w);
 }
 END_TEST

@@ -125,6 +125,12 @@ if [ -d plugins ]; then
   fi
   same "PURE_PLUGIN_DIR" $'ready\ncompiles with LLVM' "$(PURE_PLUGIN_DIR=$PWD/plugins ./tier)"
 fi
+# The pages that are installed lead to one another.
+docs=$(dirname "$(find "$root" -name embedding.md)")
+for page in $(grep -oh '](\([a-z-]*\.md\)' "$docs"/*.md | sed 's/^](//' | sort -u); do
+  [ -s "$docs/$page" ] || { echo "a page links to $page, which is not installed"; exit 1; }
+  passed=$((passed + 1))
+done
 for page in man1/pure-run.1 man3/pure.3; do
   [ -s "$root/share/man/$page" ] || { echo "no $page"; exit 1; }
   passed=$((passed + 1))

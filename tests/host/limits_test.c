@@ -82,8 +82,8 @@ static void hoard_on(pure_jit jit) {
   pure_engine_options options = {.size = sizeof options, .jit = jit, .max_memory = 64u << 20};
   open_limited(&w, &options);
   uint64_t before = host_digest(w.store);
-  faults(&w, "hoard", PURE_FAULT_MEMORY, "memory");
-  faults(&w, "keep", PURE_FAULT_MEMORY, "memory");
+  faults(&w, "hoard", PURE_FAULT_MEMORY, "max_memory of the engine (67108864 bytes)");
+  faults(&w, "keep", PURE_FAULT_MEMORY, "max_memory of the engine (67108864 bytes)");
   ck_assert_uint_eq(host_digest(w.store), before);
   pure_engine_memory(w.engine, &m);
   ck_assert_uint_le(m.peak_bytes, 64u << 20);
@@ -98,7 +98,7 @@ static void hoard_on(pure_jit jit) {
   pure_status status = PURE_OK;
   for (int i = 0; i < 4 && status == PURE_OK; i++)
     status = pure_fill_ints(fill, 0, values, N, &e);
-  host_refused(status, &e, PURE_NO_MEMORY, "memory");
+  host_refused(status, &e, PURE_NO_MEMORY, "max_memory of the engine: 67108864 bytes");
   pure_fill_release(fill);
   free(values);
   ck_assert_uint_eq(host_digest(w.store), before);
@@ -119,7 +119,7 @@ START_TEST(logical_memory) {
     pure_engine_options options = {
         .size = sizeof options, .jit = jit, .limits = {.memory = 64u << 20}};
     open_limited(&w, &options);
-    faults(&w, "hoard", PURE_FAULT_MEMORY, "memory");
+    faults(&w, "hoard", PURE_FAULT_MEMORY, "memory limit of the call (67108864 bytes)");
     if (jit == PURE_JIT_0)
       work = pure_session_work(w.session);
     ck_assert_uint_eq(pure_session_work(w.session), work);

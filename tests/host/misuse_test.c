@@ -221,7 +221,6 @@ START_TEST(fills_and_imports) {
   MISUSED(pure_fill_finish(fill, PURE_DUPLICATE_ERROR, &e), "fill: list `log` has 0 values");
   MISUSED(pure_import_new(NULL, "log", &o, &m, &e), "store is NULL");
   MISUSED(pure_import_new(store, NULL, &o, &m, &e), "list is NULL");
-  MISUSED(pure_import_new(store, "log", NULL, &m, &e), "options is NULL");
   MISUSED(pure_import_new(store, "log", &o, NULL, &e), "out is NULL");
   MISUSED(pure_import_new(store, "log", &no_size, &m, &e), "options->size is not sizeof");
   MISUSED(pure_import_new(store, "log", &no_format, &m, &e), "options: an unknown format");

@@ -245,7 +245,8 @@ typedef struct pure_jit_options {
   size_t size;            /* sizeof(pure_jit_options) */
   uint64_t threshold;     /* work a loop or function does before it is compiled; 0: default */
   uint32_t prefetch;      /* rows ahead that compiled loops prefetch; 0: by machine */
-  const char *plugin_dir; /* the one folder where the plug-in is looked for; NULL: the usual */
+  const char *plugin_dir; /* the only folder where the plug-in is looked for; NULL: beside
+                           * the library or program, in ../lib/pure, and where it is installed */
   const char *cache_dir;  /* folder where compiled code is kept between processes; NULL: none */
   bool verify;            /* check the code of a region after every pass */
   bool check;             /* replay on the interpreter what compiled code did, and compare */
@@ -264,23 +265,28 @@ typedef struct pure_engine_options {
   bool jit_sync;               /* compile at once, in the thread that calls: it waits */
   const pure_jit_watch *watch; /* NULL: nobody; copied */
   const pure_jit_options *tiers; /* NULL: the defaults; copied */
-  uint64_t max_memory; /* bytes of everything that the engine's handles hold; 0: unlimited.  What
-                          would need more fails with PURE_NO_MEMORY or PURE_FAULT_MEMORY */
+  uint64_t max_memory; /* real bytes of everything that the engine's handles hold; 0: unlimited.
+                          What would need more fails with PURE_NO_MEMORY or PURE_FAULT_MEMORY, at
+                          no fixed place; limits.memory is what faults alike everywhere */
   const pure_memory_options *list_memory; /* NULL: the defaults; copied */
 } pure_engine_options;
 
-/* options may be NULL. */
+/* options may be NULL: the defaults. */
 PURE_API PURE_NODISCARD pure_status pure_engine_new(const pure_engine_options *options,
                                                     pure_engine **out, pure_error *error);
 PURE_API void pure_engine_release(pure_engine *engine);
+/* "auto", "interpreter", "level 1" .. "level 3": a static text. */
+PURE_API const char *pure_jit_name(pure_jit jit);
 /* The highest tier that programs can reach here, after options and what is installed. */
 PURE_API pure_jit pure_engine_jit(const pure_engine *engine);
 
 typedef struct pure_jit_stats {
   size_t size;        /* sizeof(pure_jit_stats), set by the caller */
-  const char *plugin; /* the file that was loaded; NULL: none yet.  Lives as long as the engine */
+  const char *plugin; /* the file that was loaded; NULL: none, or none yet.  Lives as long as the
+                         engine */
   const char *llvm;   /* its version of LLVM, or NULL; likewise */
-  const char *reason; /* why nothing can be compiled; NULL: it can.  Likewise */
+  const char *reason; /* why nothing can be compiled, with the plug-in's file where that could not
+                         be loaded; NULL: it can.  Likewise */
   uint64_t waiting;   /* compiles under way */
   uint64_t compiled, refused, dropped;
   uint64_t cached;     /* regions that came from the cache instead */
@@ -646,7 +652,8 @@ typedef struct pure_import_options {
   pure_duplicates duplicates;
 } pure_import_options;
 
-/* Rows for a list out of a text in one of the formats (docs/formats.md). */
+/* Rows for a list out of a text in one of the formats (docs/formats.md).  options may be NULL: the
+ * defaults, CSV with a header where there is one. */
 PURE_API PURE_NODISCARD pure_status pure_import_new(pure_store *store, const char *list,
                                                     const pure_import_options *options,
                                                     pure_import **out, pure_error *error);
@@ -685,7 +692,8 @@ PURE_API PURE_NODISCARD pure_status pure_session_new(pure_store *store, pure_ses
 PURE_API PURE_NODISCARD pure_status pure_session_on(pure_snapshot *snapshot, pure_session **out,
                                                     pure_error *error);
 PURE_API void pure_session_release(pure_session *session);
-/* For the calls from now on; replaces the engine's limits. */
+/* For the calls from now on; replaces the engine's limits.  limits may not be NULL; a 0 in it is
+ * the default. */
 PURE_API PURE_NODISCARD pure_status pure_session_limit(pure_session *session,
                                                        const pure_limits *limits,
                                                        pure_error *error);
@@ -738,7 +746,8 @@ typedef struct pure_loop_stats {
   uint64_t deopts;      /* times it was thrown away, as what it assumed had changed */
   uint64_t compile_ns;  /* processor time of the last compile */
   uint64_t code_bytes;  /* of the code there is now */
-  char reason[160];     /* why there is none, or none of a higher level; may be empty */
+  char reason[160];     /* why there is none, or none of a higher level: the engine's reason where
+                           nothing can be compiled; may be empty */
 } pure_loop_stats;
 /* Loop number `loop` of those that ran in the calls of the session.  Past the end: PURE_NOT_FOUND,
  * without an error text. */
