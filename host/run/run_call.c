@@ -29,6 +29,9 @@ void run_interruptible(run *r, bool on) {
 static int no_such_function(const run *r, const char *name) {
   const char *words[64] = {0};
   pure_function_info info;
+  uint32_t list;
+  if (pure_program_find_list(r->program, name, &list) == PURE_OK)
+    return run_usage("%s is a list, not a query or event", name);
   for (uint32_t i = 0; i < 63 && pure_program_function(r->program, i, &info) == PURE_OK; i++)
     words[i] = info.name;
   const char *near = run_suggest(name, words);

@@ -238,7 +238,8 @@ static bool parse_other(lang_parser *p, lang_stmt *s) {
   lang_expr *e = lang_parse_postfix(p);
   if (!e)
     return false;
-  char second = find_foreign_set(p);
+  bool variable = e->kind == EXPR_NAME || e->kind == EXPR_FIELD;
+  char second = variable ? find_foreign_set(p) : 0;
   if (second)
     return complain_of_set(p, second, from);
   if (lang_goes_on(p) && find_set(p, &s->set)) {
@@ -248,7 +249,7 @@ static bool parse_other(lang_parser *p, lang_stmt *s) {
     s->expr = lang_parse_expr(p);
     return s->expr != NULL;
   }
-  if (e->kind != EXPR_CALL && sees_glued_comment(p) && !p->stop)
+  if (variable && sees_glued_comment(p) && !p->stop)
     return complain_of_comment(p, from);
   s->kind = STMT_CALL;
   s->expr = e;
