@@ -1,7 +1,6 @@
 /* Engine: memory, limits and policy that everything else hangs on. */
 #include "host/lib/host_int.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void *host_alloc(pure_engine *engine, size_t bytes) { return ls_mem_zalloc(engine->mem, bytes); }
@@ -168,29 +167,6 @@ const char *pure_jit_name(pure_jit jit) {
   return (unsigned)jit <= PURE_JIT_3 ? names[jit] : "unknown level";
 }
 
-/* A plug-in that could not be loaded is named in the reason, and not as what is there. */
-static const char *name_plugin(pure_engine *engine, const vm_tier_stats *s) {
-  if (!s->plugin || strstr(s->why, s->plugin))
-    return s->why;
-  pthread_mutex_lock(&engine->graves);
-  if (!engine->explained)
-    snprintf(engine->reason, sizeof engine->reason, "%s: %s", s->plugin, s->why);
-  engine->explained = true;
-  pthread_mutex_unlock(&engine->graves);
-  return engine->reason;
-}
-
-const char *host_engine_why(const pure_engine *engine, vm_tier_stats *s) {
-  *s = (vm_tier_stats){.why = "the engine was made to interpret only (PURE_JIT_0)"};
-  if (engine->tier)
-    vm_tier_read(engine->tier, s);
-  if (s->why)
-    s->why = name_plugin((pure_engine *)(uintptr_t)engine, s);
-  if (s->why || !s->llvm)
-    s->plugin = s->llvm = NULL;
-  return s->why;
-}
-
 pure_jit pure_engine_jit(const pure_engine *engine) {
   if (!host_is(engine, HOST_ENGINE) || !engine->tier || !vm_tier_load(engine->tier))
     return PURE_JIT_0;
@@ -201,9 +177,11 @@ void pure_engine_jit_stats(const pure_engine *engine, pure_jit_stats *out) {
   pure_jit_stats full = {0};
   if (!out || !host_sized(out->size, sizeof full))
     return;
-  vm_tier_stats s = {.why = "there is no engine"};
-  if (host_is(engine, HOST_ENGINE))
-    host_engine_why(engine, &s);
+  vm_tier_stats s = {.why = "the engine was made to interpret only (PURE_JIT_0)"};
+  if (!host_is(engine, HOST_ENGINE))
+    s.why = "there is no engine";
+  else if (engine->tier)
+    vm_tier_read(engine->tier, &s);
   full = (pure_jit_stats){.size = out->size,
                           .plugin = s.plugin,
                           .llvm = s.llvm,

@@ -64,8 +64,6 @@ struct pure_engine {
   pure_jit jit;
   vm_tier *tier;       /* NULL: interpreter only */
   uint64_t max_memory; /* 0: unlimited */
-  bool explained;      /* reason is written, once; under graves */
-  char reason[512];    /* why the plug-in could not be loaded, with its file */
 };
 
 typedef struct host_extern host_extern;
@@ -190,9 +188,6 @@ const char *host_value_no_day(int64_t days, char *out);
 /* Counts; memory of handles comes from the engine. */
 void *host_alloc(pure_engine *engine, size_t bytes); /* zeroed */
 void host_free(pure_engine *engine, void *block, size_t bytes);
-
-/* host_engine.c.  Why nothing can be compiled, or NULL; lives as long as the engine. */
-const char *host_engine_why(const pure_engine *engine, vm_tier_stats *s);
 
 /* host_handle.c */
 /* A zeroed handle, open, with the caller's reference; NULL: no memory. */

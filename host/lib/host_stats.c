@@ -1,7 +1,6 @@
 /* What ran where: the profile of a session, by loop. */
 #include "host/lib/host_int.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "vm/vm_profile.h"
@@ -27,10 +26,6 @@ static void describe_tier(pure_session *session, uint32_t fn, uint32_t loop, pur
   out->compile_ns = s.compile_ns;
   out->code_bytes = s.level ? s.code_bytes : 0;
   memcpy(out->reason, s.why, sizeof out->reason);
-  vm_tier_stats all;
-  const char *why = s.level ? NULL : host_engine_why(session->store->program->engine, &all);
-  if (why) /* nothing is compiled anywhere */
-    snprintf(out->reason, sizeof out->reason, "%s", why);
 }
 
 static void describe(const vm_fn *fn, uint32_t loop, const vm_loop_profile *seen,

@@ -285,8 +285,7 @@ typedef struct pure_jit_stats {
   const char *plugin; /* the file that was loaded; NULL: none, or none yet.  Lives as long as the
                          engine */
   const char *llvm;   /* its version of LLVM, or NULL; likewise */
-  const char *reason; /* why nothing can be compiled, with the plug-in's file where that could not
-                         be loaded; NULL: it can.  Likewise */
+  const char *reason; /* why nothing can be compiled; NULL: it can.  Likewise */
   uint64_t waiting;   /* compiles under way */
   uint64_t compiled, refused, dropped;
   uint64_t cached;     /* regions that came from the cache instead */
