@@ -44,7 +44,7 @@ class BadClients(unittest.TestCase):
         cls.folder = Folder()
         (cls.folder / "token").write_text(TOKEN)
         cls.server = Server(EXAMPLES / "bank.pure", "--load", f"accounts={EXAMPLES / 'bank.csv'}",
-                            "--token-file", cls.folder / "token", "--request-time", "4000",
+                            "--token-file", cls.folder / "token", "--request-time", "1500",
                             "--max-load", "4M", "--connections", "1200")
         cls.others = threading.Thread(target=cls.serve_others, daemon=True)
         cls.over = threading.Event()
