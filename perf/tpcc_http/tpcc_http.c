@@ -110,8 +110,8 @@ static race_status check_condition(http *c, uint32_t number, const char *when) {
   race_status status = ask(c, "POST", path, "[]");
   if (status != RACE_OK || (http_body_length(c) == 3 && memcmp(http_body(c), "[]\n", 3) == 0))
     return status;
-  fprintf(stderr, "%s: %s: condition %u does not hold: %.200s\n", tpcc_tool, when, number,
-          http_body(c));
+  fprintf(stderr, "%s: %s: condition %u does not hold: %.*s\n", tpcc_tool, when, number,
+          (int)(http_body_length(c) < 200 ? http_body_length(c) : 200), http_body(c));
   return RACE_WRONG;
 }
 
